@@ -1,0 +1,314 @@
+"""The composition root: the daemon and all its parts, and the same verbs without a daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import gc
+import logging
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recalld import __version__, embed, maintain, system, wire
+from recalld.doors.socket import Door, success
+from recalld.errors import RecalldError, UnavailableError
+from recalld.learn import Learner
+from recalld.model import Status, timestamp
+from recalld.paths import Paths, claude_config_dirs
+from recalld.service import Service
+from recalld.settings import Settings
+from recalld.store import changes, jobs, memories, meta, usage
+from recalld.store.store import Store, utc_now
+from recalld.verbs import registry
+from recalld.watch import Watch
+from recalld.worker import Worker
+
+log = logging.getLogger(__name__)
+
+UPKEEP_DELAY = timedelta(minutes=5)
+"""The first upkeep after a start waits, so that a login is not made slower."""
+
+_PAUSED = "paused"
+
+
+class AlreadyRunningError(UnavailableError):
+    """Another daemon serves this home."""
+
+
+class Daemon:
+    """One running daemon. `run()` serves until `stop()`."""
+
+    def __init__(self, paths: Paths, environ: Mapping[str, str]) -> None:
+        """Take the home's lock, open the store. Raises AlreadyRunningError, ConfigError, StoreError."""
+        paths.ensure()
+        self._paths = paths
+        self._lock = _take_lock(paths.lock)
+        self._started = time.monotonic()
+        self._settings = Settings(paths.config)
+        self._store = Store(paths.database, paths.backups)
+        self._service = Service(self._store, self._settings, utc_now, Path.home(), self._wake, self._touch)
+        self._learner = Learner(self._store, self._service, environ)
+        self._worker = Worker(
+            self._store, self._service, self._learner, secrets.token_hex(8), utc_now, paths.spool, self._upkeep
+        )
+        self._door = Door(paths.socket, self._answer)
+        self._watches: list[Watch] = []
+        self._model_state = "loading"
+        self._model_name = self._settings.current.embed.model
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def run(self, inherited: socket.socket | None = None) -> None:
+        """Serve until stopped; then finish what hooks began, and close."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        self._service.paused = await self._store.read(meta.get, _PAUSED) is not None
+        await self._door.open(inherited)
+        log.info("recalld %s serves at %s", __version__, self._paths.socket)
+        system.notify("READY=1")
+        self._begin(self._door.keep())
+        self._begin(self._heartbeat())
+        self._begin(self._start_learning())
+        try:
+            await self._stopping.wait()
+        finally:
+            system.notify("STOPPING=1")
+            await self._close()
+
+    def stop(self) -> None:
+        """End soon and in order."""
+        self._stopping.set()
+
+    async def _close(self) -> None:
+        await self._door.close()
+        await self._service.drain()
+        for watch in self._watches:
+            await asyncio.to_thread(watch.stop)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._store.close()
+        os.close(self._lock)
+        log.info("stopped")
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a background task ended: %s: %s", type(error).__name__, error)
+            self.stop()
+
+    def _wake(self) -> None:
+        self._worker.wake()
+
+    def _touch(self, transcript: Path) -> None:
+        for watch in self._watches:
+            watch.touch(transcript)
+
+    async def _start_learning(self) -> None:
+        """The model first, so that what is learnt gets its vectors at once; hooks are answered meanwhile."""
+        await self._load_model()
+        self._watch()
+        await self._worker.run()
+
+    async def _load_model(self) -> None:
+        try:
+            embedder = await asyncio.to_thread(embed.load, self._model_name, self._paths.models)
+        except UnavailableError as error:
+            self._model_state = f"unavailable: {error}"
+            log.warning("vectors are paused: %s", error)
+            return
+        model_id = await self._store.write(changes.use_model, embedder.name, embedder.dim)
+        self._store.vectors = changes.Vectors(model_id, embedder)
+        self._model_name, self._model_state = embedder.name, "ready"
+        gc.collect()
+        gc.freeze()
+
+    def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        for folder in claude_config_dirs():
+            watch = Watch(folder / "projects", self._paths.spool, loop, self._transcript_quiet, self._spooled)
+            watch.start()
+            self._watches.append(watch)
+
+    def _transcript_quiet(self, path: Path) -> None:
+        self._begin(self._logged(self._worker.quiet(path)))
+
+    def _spooled(self, path: Path) -> None:
+        self._begin(self._logged(self._worker.take_spool()))
+
+    async def _logged(self, work: Any) -> None:
+        try:
+            await work
+        except RecalldError as error:
+            log.warning("%s", error)
+
+    async def _heartbeat(self) -> None:
+        """Tell systemd's watchdog that the loop turns and the database answers."""
+        every_s = system.watchdog_s()
+        while every_s:
+            await self._store.read(meta.get, _PAUSED)
+            system.notify("WATCHDOG=1")
+            await asyncio.sleep(every_s / 3)
+
+    async def _upkeep(self) -> None:
+        if time.monotonic() - self._started > UPKEEP_DELAY.total_seconds():
+            await maintain_now(self._store, self._settings, self._paths, force=False)
+
+    async def _answer(self, request: wire.Request) -> bytes:
+        if request.door == "hook":
+            return await self._service.hook(request)
+        arguments = wire.call_arguments(request.payload)
+        if (own := getattr(self, f"_call_{request.name}", None)) is not None:
+            return success(await own(arguments))
+        source = str(arguments.pop("source", "cli"))
+        context = self._service.context(source)
+        return success(await registry.call(self._store, context, request.name, arguments))
+
+    async def _call_status(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        facts = await self._store.read(store_status)
+        choice = self._learner.choice()
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "uptime_s": round(time.monotonic() - self._started, 1),
+            "backend": choice.backend,
+            "backend_reason": self._learner.held_up or choice.reason,
+            "model": {"id": self._model_name, "state": self._model_state},
+            "watch": self._watches[0].mode if self._watches else "off",
+            "spool": _spool_size(self._paths.spool),
+            "home": str(self._paths.data),
+            "rss_mib": system.rss_mib(),
+            **facts,
+            "last_error": self._settings.error or self._worker.last_error or facts["last_error"],
+        }
+
+    async def _call_pause(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        await self._store.write_durably(meta.put, _PAUSED, timestamp(utc_now()))
+        self._service.paused = True
+        return {"paused": True}
+
+    async def _call_resume(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        await self._store.write_durably(meta.remove, _PAUSED)
+        self._service.paused = False
+        return {"paused": False}
+
+    async def _call_stop(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        asyncio.get_running_loop().call_later(0.05, self.stop)
+        return {"stopping": os.getpid()}
+
+    async def _call_maintain(self, arguments: dict[str, Any]) -> Any:
+        return await _maintain(self._store, self._settings, self._paths, dry_run=bool(arguments.get("dry_run")))
+
+    async def _call_retry(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        revived = await self._store.write(jobs.revive, utc_now())
+        self._wake()
+        return {"revived": revived}
+
+
+class Direct:
+    """The verbs on the database itself, for when no daemon runs: text search only, no hooks."""
+
+    def __init__(self, paths: Paths) -> None:
+        """Raises ConfigError, StoreError."""
+        paths.ensure()
+        self._paths = paths
+        self._settings = Settings(paths.config)
+        self._store = Store(paths.database, paths.backups)
+        self._service = Service(self._store, self._settings, utc_now, Path.home())
+
+    async def call(self, verb: str, arguments: dict[str, Any]) -> Any:
+        """What `verb` answers, as plain data like that of the daemon."""
+        if verb in ("pause", "resume"):
+            value = (timestamp(utc_now()),) if verb == "pause" else ()
+            await self._store.write_durably(meta.put if value else meta.remove, _PAUSED, *value)
+            return {"paused": verb == "pause"}
+        if verb == "maintain":
+            dry_run = bool(arguments.get("dry_run"))
+            return msgspec.to_builtins(await _maintain(self._store, self._settings, self._paths, dry_run=dry_run))
+        if verb == "status":
+            return await self._store.read(store_status)
+        if verb == "retry":
+            return {"revived": await self._store.write(jobs.revive, utc_now())}
+        arguments = dict(arguments)
+        context = self._service.context(str(arguments.pop("source", "cli")))
+        return msgspec.to_builtins(await registry.call(self._store, context, verb, arguments))
+
+    async def close(self) -> None:
+        """Close the database."""
+        await self._store.close()
+
+
+@contextlib.asynccontextmanager
+async def direct(paths: Paths) -> AsyncIterator[Direct]:
+    """`Direct` for the length of a block."""
+    opened = Direct(paths)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def maintain_now(store: Store, settings: Settings, paths: Paths, *, force: bool) -> maintain.Report | None:
+    """Do the daily upkeep, if it is due or `force` says so."""
+    now, keep = utc_now(), settings.current.keep
+    if not force and not await store.read(maintain.due, now):
+        return None
+    saved = await store.outside(maintain.back_up, paths.backups, now, keep)
+    report = await store.act("maintain", None, False, maintain.tidy, now, keep)
+    await store.outside(maintain.shrink)
+    return msgspec.structs.replace(report, backup=str(saved))
+
+
+async def _maintain(store: Store, settings: Settings, paths: Paths, *, dry_run: bool) -> maintain.Report | None:
+    if dry_run:
+        return await store.read(maintain.plan, utc_now(), settings.current.keep)
+    return await maintain_now(store, settings, paths, force=True)
+
+
+def store_status(db: Any) -> dict[str, Any]:
+    """The part of `status` that the database knows."""
+    spend = usage.spent(db, usage.day_start(utc_now()))
+    return {
+        "memories": memories.count(db, memories.Filter()),
+        "pending": memories.count(db, memories.Filter(statuses=(Status.PENDING,))),
+        "projects": db.execute("select count(*) from projects").get,
+        "jobs": msgspec.to_builtins(jobs.counts(db)),
+        "spend": msgspec.to_builtins(spend),
+        "last_error": jobs.last_error(db),
+        "paused": meta.get(db, _PAUSED) is not None,
+    }
+
+
+def _spool_size(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return sum(file.suffix == ".hook" for file in folder.iterdir())
+    return 0
+
+
+def _take_lock(path: Path) -> int:
+    """Hold the file's lock for the life of this process. Raises AlreadyRunningError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise AlreadyRunningError(f"{path}: another recalld daemon serves this home") from error
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor

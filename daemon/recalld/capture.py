@@ -1,0 +1,106 @@
+"""What a session said, into the store: once each, ended when it has ended, queued for extraction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import apsw
+
+from recalld import redact
+from recalld.model import Answer, Turn, moment, timestamp
+from recalld.store import jobs, turns
+from recalld.store.turns import Session, Where
+from recalld.transcript import Reading, TranscriptTurn
+
+SETTLE_S = 1.0
+"""Extraction waits this long after a turn, for its last lines to reach the transcript and for quick turns to gather."""
+
+LEEWAY = timedelta(minutes=2)
+"""A transcript's turn older than its session is by this much is history that a fork or resume brought along."""
+
+Redact = Callable[[str], str]
+
+
+def begin(
+    db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, mask: Redact, now: datetime
+) -> None:
+    """A prompt was submitted: the session's open turns were interrupted, a new one begins."""
+    for earlier in turns.open_turns(db, session_id):
+        if earlier != prompt_id:
+            end(db, earlier, now, interrupted=True)
+    recover(db, session_id, prompt_id, prompt, where, mask, now)
+
+
+def recover(
+    db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, mask: Redact, now: datetime
+) -> None:
+    """Store a turn that is heard of late or for the first time; it says nothing about the others."""
+    turn = Turn(
+        prompt_id=prompt_id,
+        session_id=session_id,
+        prompt=cleaned(prompt, mask),
+        context=turns.last_answer(db, session_id),
+        started_at=timestamp(now),
+    )
+    if not turns.open_turn(db, turn, where):
+        turns.fill_turn(db, prompt_id, prompt=turn.prompt)
+
+
+def end(db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False) -> None:
+    """A turn is over; it is queued for extraction, once."""
+    turns.end_turn(db, prompt_id, now, interrupted=interrupted)
+    jobs.enqueue(db, "extract", prompt_id, now, delay_s=SETTLE_S)
+
+
+def absorb(
+    db: apsw.Connection, session: Session, reading: Reading, mask: Redact, now: datetime, *, final: bool = False
+) -> None:
+    """Take over what a transcript tells of a session's turns.
+
+    final: nothing more will be written, so a turn without an end was interrupted.
+    """
+    oldest = moment(session.started_at) - LEEWAY
+    for said in reading.turns:
+        prompt_id = said.hook_id if said.hook_id and turns.known(db, said.hook_id) else said.prompt_id
+        over = said.complete or said.interrupted or final
+        if not turns.known(db, prompt_id):
+            if not over or _before(said, oldest):
+                continue
+            _insert(db, session, prompt_id, said, mask, now)
+        turns.fill_turn(
+            db, prompt_id,
+            prompt=cleaned(said.prompt, mask),
+            answer=cleaned(said.answer, mask),
+            answers=tuple(Answer(cleaned(a.question, mask), cleaned(a.answer, mask)) for a in said.answers),
+        )  # fmt: skip
+        still_open = turns.open_turns(db, session.session_id)
+        if over and prompt_id in still_open:
+            end(db, prompt_id, now, interrupted=said.interrupted or not said.complete)
+        # Prompts queued behind one another go to the model as one, under the id of the last.
+        for earlier in turns.with_prompt(db, still_open, [cleaned(prompt, mask) for prompt in said.prompts[:-1]]):
+            end(db, earlier, now)
+    turns.set_offset(db, session.session_id, reading.resume_offset)
+
+
+def cleaned(text: str, mask: Redact) -> str:
+    """`text` as it may be stored: without private parts, injected memories and secrets."""
+    return mask(redact.clean(text))
+
+
+def _insert(
+    db: apsw.Connection, session: Session, prompt_id: str, said: TranscriptTurn, mask: Redact, now: datetime
+) -> None:
+    turn = Turn(
+        prompt_id=prompt_id,
+        session_id=session.session_id,
+        prompt=cleaned(said.prompt, mask),
+        context=turns.last_answer(db, session.session_id),
+        started_at=said.started_at or timestamp(now),
+    )
+    turns.open_turn(db, turn, Where(cwd=session.cwd, project_id=session.project_id, branch=said.branch))
+
+
+def _before(said: TranscriptTurn, oldest: datetime) -> bool:
+    return said.started_at is not None and moment(said.started_at) < oldest
+

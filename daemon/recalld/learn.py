@@ -1,0 +1,225 @@
+"""From turns to memories: rules, then a model where one may be asked, each result in one commit with its job's state.
+
+A crash repeats a job and never doubles it: what a turn has led to is found again by its prompt id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from recalld import capture, extract, rules, transcript
+from recalld.errors import PermanentError, RecalldError, TransientError, UnavailableError
+from recalld.llm import prompt
+from recalld.llm.protocol import BadReplyError, Operation, TooLongError
+from recalld.model import Candidate, Memory, moment
+from recalld.service import Service
+from recalld.store import jobs, projects, turns, usage
+from recalld.store.jobs import Job
+from recalld.store.store import Store
+from recalld.store.turns import Session, StoredTurn
+from recalld.verbs import remember
+from recalld.verbs.context import Context
+
+log = logging.getLogger(__name__)
+
+BATCH = 8
+"""So many turns of a session at most go into one model call."""
+
+MAX_HALVINGS = 2
+"""So often a question that is too long is asked again, each time with half the text."""
+
+MODEL_NEIGHBOURS = 20
+"""So many stored memories are shown to the model with them."""
+
+
+class Learner:
+    """Works off claimed extraction jobs of one session."""
+
+    def __init__(self, store: Store, service: Service, environ: Mapping[str, str]) -> None:
+        self._store = store
+        self._service = service
+        self._environ = environ
+        self.held_up: str | None = None
+
+    def choice(self) -> extract.Choice:
+        """The extraction backend in use right now."""
+        return extract.choose(self._service.context("recalld").config, self._environ)
+
+    async def learn(self, claimed: Sequence[Job], now: datetime) -> None:
+        """Extract from these jobs' turns. Raises TransientError where a model asked for a pause; the rest is done."""
+        batch = f"job:{claimed[0].job_id}"
+        context = self._service.context("claude-code", batch)
+        await self.read_transcript(await self._session(claimed[0]), now)
+        said = [
+            turn
+            for turn in await self._store.read(turns.load, [job.key for job in claimed])
+            if turn.turn.prompt or turn.turn.answers  # an answer alone was to something no person said
+        ]
+        fresh = {job.key for job in claimed if not job.payload.get("rules")}
+        candidates = [
+            (turn, await asyncio.to_thread(rules.extract, turn.turn, self._encode()))
+            for turn in said
+            if turn.turn.prompt_id in fresh
+        ]
+        choice = self.choice()
+        asked = choice.backend != "rules" and extract.worth_asking([turn.turn for turn in said])
+        if asked and not (choice.credentials and choice.credentials.local):
+            asked = not await self._store.read(_local_only, context, said)
+        if asked and (reason := await self._store.read(_spent_up, context)):
+            self.held_up, asked = reason, False
+        ids = [job.job_id for job in claimed]
+        await self._store.act(
+            context.actor, batch, True, _keep_rules, context, candidates, ids, None if asked else now
+        )
+        if asked:
+            await self._ask(claimed, said, choice, context)
+
+    async def read_transcript(self, session: Session | None, now: datetime, *, final: bool = False) -> None:
+        """Take over what is new in a session's transcript."""
+        if session is None or session.transcript_path is None:
+            return
+        path = Path(session.transcript_path)
+        reading = await asyncio.to_thread(transcript.read, path, session.transcript_offset)
+        if reading.problem:
+            log.info("a transcript could not be read: %s", reading.problem)
+            return
+        mask = self._service.redactor().redact
+        await self._store.write(capture.absorb, session, reading, mask, now, final=final)
+
+    async def _session(self, job: Job) -> Session | None:
+        said = await self._store.read(turns.load, [job.key])
+        return await self._store.read(turns.session, said[0].turn.session_id) if said else None
+
+    def _encode(self) -> Callable[[Sequence[str]], Any] | None:
+        return self._store.vectors.embedder.encode if self._store.vectors else None
+
+    async def _ask(
+        self, claimed: Sequence[Job], said: Sequence[StoredTurn], choice: extract.Choice, context: Context
+    ) -> None:
+        """One model call for all these turns, its changes and the jobs' end in one commit."""
+        near = await self._store.read(_near, context, said)
+        project_id = said[-1].where.project_id
+
+        async def record(call: usage.Call) -> None:
+            await self._store.write_durably(usage.record, call, context.now, project_id, claimed[0].job_id)
+
+        dialogue = [turn.turn for turn in said]
+        config = context.config.extract
+        try:
+            limit = prompt.LIMIT_CHARS >> _halved(claimed)
+            found = await extract.ask(
+                dialogue, near, choice, config, self._environ, record=record, limit_chars=limit
+            )
+        except BadReplyError as error:
+            await self._store.write(jobs.fail, list(claimed), context.now, str(error))
+        except TransientError as error:
+            wait_s = error.retry_after_s or jobs.BACKOFF_S[0] * 2
+            await self._store.write(jobs.fail, list(claimed), context.now, str(error), wait_s=wait_s)
+            raise TransientError(str(error), wait_s) from error
+        except UnavailableError as error:
+            self.held_up = str(error)
+            await self._store.write(jobs.fail, list(claimed), context.now, str(error), wait_s=jobs.MAX_WAIT_S / 2)
+            raise TransientError(str(error), jobs.MAX_WAIT_S / 2) from error
+        except TooLongError as error:
+            await self._too_long(claimed, context, error)
+        except PermanentError as error:
+            await self._store.write(jobs.fail, list(claimed), context.now, str(error), dead=True)
+        else:
+            self.held_up = None
+            ids = [job.job_id for job in claimed]
+            dropped = "; ".join(found.dropped[:3]) or None
+            await self._store.act(
+                context.actor, context.batch, True, _keep_operations, context, found.operations, near, said, ids, dropped
+            )
+
+    async def _too_long(self, claimed: Sequence[Job], context: Context, error: RecalldError) -> None:
+        """Ask with half as much next time; given up after MAX_HALVINGS, what the rules found is kept."""
+        halved = _halved(claimed) + 1
+        if halved > MAX_HALVINGS:
+            await self._store.write(jobs.fail, list(claimed), context.now, str(error), dead=True)
+        else:
+            await self._store.write(_shorter, list(claimed), context.now, str(error), halved)
+
+
+def _halved(claimed: Sequence[Job]) -> int:
+    """How often these turns were too long for the model already."""
+    return max(int(job.payload.get("halved", 0)) for job in claimed)
+
+
+def _local_only(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> bool:
+    """Whether any of these turns belongs to a project whose text stays on this machine."""
+    kept = {name.casefold() for name in context.config.privacy.local_only}
+    names = (projects.name(db, turn.where.project_id) for turn in said)
+    return bool(kept) and any(name is not None and name.casefold() in kept for name in names)
+
+
+def _spent_up(db: apsw.Connection, context: Context) -> str | None:
+    spend = usage.spent(db, usage.day_start(context.now))
+    return usage.allowed(spend, context.config.extract)
+
+
+def _keep_rules(
+    db: apsw.Connection,
+    context: Context,
+    found: Sequence[tuple[StoredTurn, list[Candidate]]],
+    job_ids: list[int],
+    done_at: datetime | None,
+) -> None:
+    """Store what the rules found, and end the jobs or note that only the model is left to ask."""
+    for stored, candidates in found:
+        for candidate in candidates:
+            remember.take(db, context, candidate, _occasion(stored))
+    if done_at:
+        jobs.finish(db, job_ids, done_at)
+    else:
+        jobs.mark(db, job_ids, {"rules": True})
+
+
+def _keep_operations(
+    db: apsw.Connection,
+    context: Context,
+    operations: Sequence[Operation],
+    near: Sequence[Memory],
+    said: Sequence[StoredTurn],
+    job_ids: list[int],
+    note: str | None,
+) -> None:
+    """Make the changes that the model proposed, and end the jobs."""
+    by_prompt = {stored.turn.prompt_id: stored for stored in said}
+    shown = {memory.id for memory in near}
+    for operation in operations:
+        stored = by_prompt.get(operation.prompt_id, said[-1])
+        masked = msgspec.structs.replace(operation, content=context.redact(operation.content))
+        remember.carry_out(db, context, masked, shown, _occasion(stored))
+    jobs.finish(db, job_ids, context.now, note)
+
+
+def _occasion(stored: StoredTurn) -> remember.Said:
+    turn = stored.turn
+    return remember.Said(where=stored.where, at=moment(turn.ended_at or turn.started_at), session_id=turn.session_id)
+
+
+def _near(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> list[Memory]:
+    """The stored memories most like these turns, best first."""
+    best: dict[str, tuple[float, Memory]] = {}
+    for stored in said:
+        asked = Candidate(content=stored.turn.prompt[:2000] or stored.turn.answer[:2000])
+        for near in remember.neighbours(db, context, asked, stored.where.project_id):
+            score = max(near.cosine, near.lexical)
+            if near.memory.id not in best or best[near.memory.id][0] < score:
+                best[near.memory.id] = (score, near.memory)
+    ranked = sorted(best.values(), key=lambda pair: pair[0], reverse=True)
+    return [memory for _, memory in ranked if not memory.local_only][:MODEL_NEIGHBOURS]
+
+
+def _shorter(db: apsw.Connection, claimed: list[Job], now: datetime, error: str, halved: int) -> None:
+    jobs.fail(db, claimed, now, error)
+    jobs.mark(db, [job.job_id for job in claimed], {"halved": halved})

@@ -1,0 +1,1 @@
+"""What one can ask of recalld: a function a verb, the same for every door."""

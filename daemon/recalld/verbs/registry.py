@@ -1,0 +1,54 @@
+"""All verbs that work on the database, by name. A door decodes, calls, encodes; it knows nothing else of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from recalld.errors import InputError, UnavailableError
+from recalld.store.store import Store
+from recalld.verbs import memories, projects, see
+from recalld.verbs.context import Context
+
+
+@dataclass(frozen=True)
+class Verb:
+    """`run(db, context, request)`; `writes` says whether it needs a write transaction."""
+
+    request: type[msgspec.Struct]
+    run: Callable[..., Any]
+    writes: bool
+
+
+VERBS: Mapping[str, Verb] = {
+    "list": Verb(see.List, see.list_, writes=False),
+    "search": Verb(see.Search, see.search_, writes=False),
+    "show": Verb(see.One, see.show, writes=False),
+    "history": Verb(see.One, see.history, writes=False),
+    "why": Verb(see.Why, see.why, writes=False),
+    "add": Verb(memories.Add, memories.add, writes=True),
+    "edit": Verb(memories.Edit, memories.edit, writes=True),
+    "delete": Verb(memories.Ids, memories.delete, writes=True),
+    "pin": Verb(memories.Ids, memories.pin, writes=True),
+    "unpin": Verb(memories.Ids, memories.unpin, writes=True),
+    "undo": Verb(memories.Undo, memories.undo, writes=True),
+    "projects": Verb(projects.Projects, projects.list_, writes=False),
+    "projects-change": Verb(projects.Change, projects.change, writes=True),
+}
+
+
+async def call(store: Store, context: Context, name: str, arguments: dict[str, Any]) -> Any:
+    """What the verb `name` answers. Raises InputError for an unknown verb or wrong arguments."""
+    verb = VERBS.get(name)
+    if verb is None:
+        raise UnavailableError(f"{name}: the running daemon does not know this; `recalld restart` it after an upgrade")
+    try:
+        request = msgspec.convert(arguments, verb.request)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{name}: {error}") from error
+    if verb.writes:
+        return await store.act(context.actor, context.batch, True, verb.run, context, request)
+    return await store.read(verb.run, context, request)

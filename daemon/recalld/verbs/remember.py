@@ -1,0 +1,237 @@
+"""Taking a candidate into the store: near memories, consolidation, its changes. One way for all doors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+import msgspec
+
+from recalld import consolidate, fingerprint, segment
+from recalld.consolidate import Add, Change, Conflict, Drop, Past, Relate, Supersede, Touch, Update
+from recalld.llm.protocol import Operation
+from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
+from recalld.store import memories, meta, search
+from recalld.store.turns import Where
+from recalld.verbs.context import Context
+
+NEAREST = 8
+"""How many neighbours by meaning, and as many by words, a candidate is compared with."""
+
+MAX_TAGS = 20
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """What became of a candidate: the changes made, and the memory that holds it now (None: nothing was stored)."""
+
+    changes: tuple[Change, ...]
+    memory_id: str | None
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """The occasion on which something was said.
+
+    at: when, if not now; an old turn never overrules what was said later.
+    """
+
+    where: Where
+    at: datetime
+    session_id: str | None = None
+
+
+def take(db: apsw.Connection, context: Context, candidate: Candidate, said: Said) -> Taken:
+    """Consolidate one candidate with what is stored, and make the changes. Its text must be redacted."""
+    if candidate.scope is Scope.PROJECT and said.where.project_id is None:
+        candidate = msgspec.structs.replace(candidate, scope=Scope.USER)
+    near = neighbours(db, context, candidate, said.where.project_id)
+    policy, confirm = context.config.conflict, context.config.memory.confirm
+    changes = consolidate.plan(
+        candidate, near, policy, said.at, context.source,
+        past=_past(db, candidate.prompt_id), blocked=_blocked(db, candidate, said.where.project_id), confirm=confirm,
+    )  # fmt: skip
+    return _apply(db, context, changes, said)
+
+
+def carry_out(
+    db: apsw.Connection, context: Context, operation: Operation, shown: Collection[str], said: Said
+) -> Taken:
+    """Consolidate what a model proposes. `shown`: the ids it was shown; it may speak of no others."""
+    candidate = consolidate.candidate(operation)
+    if candidate.scope is Scope.PROJECT and said.where.project_id is None:
+        operation = msgspec.structs.replace(operation, scope=Scope.USER)
+    near = neighbours(db, context, candidate, said.where.project_id)
+    if operation.id in shown and operation.id not in {n.memory.id for n in near}:
+        named = memories.get(db, operation.id)
+        near = [*near, Neighbour(named, 0.0, 0.0)] if named else near
+    elif operation.id not in shown:
+        near = [n for n in near if n.memory.id != operation.id]
+    policy, confirm = context.config.conflict, context.config.memory.confirm
+    changes = consolidate.check(
+        operation, near, policy, said.at, context.source,
+        past=_past(db, candidate.prompt_id), blocked=_blocked(db, candidate, said.where.project_id), confirm=confirm,
+    )  # fmt: skip
+    return _apply(db, context, changes, said)
+
+
+def _apply(db: apsw.Connection, context: Context, changes: Sequence[Change], said: Said) -> Taken:
+    """Make these changes, and let the indexes follow."""
+    holder = None
+    for change in changes:
+        match change:
+            case Add():
+                holder = _add(db, context, change, said)
+            case Touch():
+                memories.seen(db, change.id, said.at, change.confidence)
+                holder = change.id
+            case Update():
+                memories.update(
+                    db, change.id, context.now, version=change.version, content=change.content,
+                    confidence=change.confidence, tags=change.tags[:MAX_TAGS], aliases=change.aliases[:MAX_TAGS],
+                    last_seen=timestamp(said.at),
+                )  # fmt: skip
+                holder = change.id
+            case Supersede():
+                _supersede(db, change.id, change.by, context, version=change.version)
+            case Conflict():
+                memories.open_conflict(db, change.older, change.newer, context.now)
+            case Relate():
+                memories.relate(db, change.id, change.other)
+            case Drop():
+                pass
+        if isinstance(change, Touch | Update | Supersede) and change.prompt_id:
+            memories.add_source(db, change.id, change.prompt_id, said.at)
+    context.follow(db)
+    return Taken(tuple(changes), holder)
+
+
+def neighbours(
+    db: apsw.Connection, context: Context, candidate: Candidate, project_id: int | None
+) -> list[Neighbour]:
+    """The stored memories that a candidate has to be compared with, nearest first."""
+    places = _partitions(project_id)
+    found: dict[int, tuple[float, float]] = {}
+    for text, limit in ((candidate.content, NEAREST), (candidate.revokes, NEAREST)):
+        if text:
+            for seq, (cosine, words) in _near(db, context, places, text, limit).items():
+                before = found.get(seq, (0.0, 0.0))
+                found[seq] = (max(before[0], cosine), max(before[1], words))
+    for seq in _waiting(db, candidate, project_id):
+        found.setdefault(seq, (0.0, 0.0))
+    rows = memories.by_seq(db, found)
+    pairs = [Neighbour(rows[seq], cosine, words) for seq, (cosine, words) in found.items() if seq in rows]
+    return sorted(pairs, key=lambda near: max(near.cosine, near.lexical), reverse=True)
+
+
+def _near(
+    db: apsw.Connection, context: Context, places: Sequence[str], text: str, limit: int
+) -> dict[int, tuple[float, float]]:
+    """By row number: the cosine, and the share of the text's words that the memory holds."""
+    words = segment.terms(text)
+    vector = context.vectors.embedder.encode([text])[0] if context.vectors else None
+    found: dict[int, tuple[float, float]] = {}
+    for place in places:
+        by_words = {hit.seq for hit in search.lexical(db, place, words, limit)}
+        by_meaning = {hit.seq for hit in search.nearest(db, place, vector, limit)} if vector is not None else set()
+        seqs = by_words | by_meaning
+        cosines = search.cosines(db, place, vector, seqs) if vector is not None else {}
+        for seq, content in db.execute(
+            "select seq, content from memories where seq in (select value from json_each(?))", (json.dumps([*seqs]),)
+        ):
+            held = set(segment.terms(content))
+            share = sum(word in held for word in words) / len(words) if words else 0.0
+            found[seq] = (max(0.0, cosines.get(seq, 0.0)), share)
+    return found
+
+
+def _waiting(db: apsw.Connection, candidate: Candidate, project_id: int | None) -> list[int]:
+    """Memories that no index holds or that are compared by kind: pending ones, and progress with progress."""
+    progress = candidate.type is Type.PROGRESS
+    rows = db.execute(
+        """select seq from memories where (project_id is null or project_id is ?)
+           and (status = 'pending' or (? and status = 'active' and type = 'progress'))
+           order by last_seen desc limit ?""",
+        (project_id, int(progress), 2 * NEAREST),
+    )
+    return [row[0] for row in rows]
+
+
+def _past(db: apsw.Connection, prompt_id: str | None) -> list[Past]:
+    """What this very turn has led to before, with the earlier texts."""
+    if prompt_id is None:
+        return []
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        """select m.id from memory_sources s join memories m on m.id = s.memory
+           where s.prompt_id = ? and m.status <> 'deleted'""",
+        (prompt_id,),
+    ).fetchall()
+    past = []
+    for (memory_id,) in rows:
+        memory = memories.get(db, memory_id)
+        texts = tuple(event.content for event in memories.history(db, memory_id) if event.content)
+        if memory:
+            past.append(Past(memory, texts))
+    return past
+
+
+def _blocked(db: apsw.Connection, candidate: Candidate, project_id: int | None) -> bool:
+    """Whether a tombstone stands against it."""
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        """select t.fingerprint, json_group_array(s.prompt_id) filter (where s.prompt_id is not null)
+           from tombstones t join memories m on m.id = t.memory left join memory_sources s on s.memory = t.memory
+           where m.project_id is null or m.project_id is ? group by t.memory""",
+        (project_id,),
+    ).fetchall()
+    if not rows:
+        return False
+    stones = (fingerprint.Tombstone(terms, frozenset(json.loads(prompts))) for terms, prompts in rows)
+    return fingerprint.blocks(candidate, stones, meta.secret(db))
+
+
+def _add(db: apsw.Connection, context: Context, change: Add, said: Said) -> str:
+    candidate, where = change.candidate, said.where
+    memory = Memory(
+        id=new_id(), scope=candidate.scope, type=candidate.type, content=candidate.content,
+        tags=candidate.tags[:MAX_TAGS], aliases=candidate.aliases[:MAX_TAGS], source=context.source,
+        origin=candidate.origin, source_session=said.session_id, confidence=candidate.confidence,
+        status=Status.SUPERSEDED if change.superseded_by else change.status, pinned=change.pinned,
+        first_seen=timestamp(said.at), last_seen=timestamp(said.at), created_at=timestamp(context.now),
+        updated_at=timestamp(context.now), expires_at=candidate.expires_at, superseded_by=change.superseded_by,
+        branch=where.branch, worktree=where.worktree, commit=where.commit,
+    )  # fmt: skip
+    memories.insert(db, memory, where.project_id)
+    if candidate.prompt_id:
+        memories.add_source(db, memory.id, candidate.prompt_id, said.at)
+    for other in change.supersedes:
+        _supersede(db, other, memory.id, context)
+    for other in change.related:
+        memories.relate(db, memory.id, other)
+    for other in change.conflicts:
+        memories.open_conflict(db, other, memory.id, context.now)
+    return memory.id
+
+
+def _supersede(
+    db: apsw.Connection, memory_id: str, by: str | None, context: Context, *, version: int | None = None
+) -> None:
+    memories.update(
+        db, memory_id, context.now, version=version, status=Status.SUPERSEDED, superseded_by=by, pinned=False
+    )
+    memories.settle_conflicts(db, memory_id, context.now)
+
+
+def _partitions(project_id: int | None) -> list[str]:
+    shared = [search.partition(Scope.USER, None), search.partition(Scope.ORG, None)]
+    return shared if project_id is None else [*shared, search.partition(Scope.PROJECT, project_id)]
+
+
+def stated(text: str, type_: Type, scope: Scope, tags: tuple[str, ...], expires_at: str | None) -> Candidate:
+    """The candidate for a sentence that the owner asked to be remembered, word for word."""
+    return Candidate(
+        content=text, type=type_, scope=scope, confidence=1.0, origin=Origin.USER, tags=tags, explicit=True,
+        expires_at=expires_at,
+    )  # fmt: skip
+
+

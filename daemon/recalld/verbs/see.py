@@ -1,0 +1,174 @@
+"""Verbs that only look."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import apsw
+import msgspec
+
+from recalld import query, recall, segment
+from recalld.errors import InputError
+from recalld.model import Memory, Scope, Status, Type, timestamp
+from recalld.store import injections, memories, search
+from recalld.store.injections import Receipt
+from recalld.store.memories import Event, Filter
+from recalld.verbs.context import Context, chosen_projects
+from recalld.verbs.memories import point
+
+DEFAULT_LIMIT = 1_000
+SEARCH_LIMIT = 20
+
+
+class List(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which memories. status: as `statuses` reads it."""
+
+    cwd: str = ""
+    project: str | None = None
+    scope: Scope | None = None
+    type: Type | None = None
+    status: str = Status.ACTIVE
+    tag: str | None = None
+    limit: int = DEFAULT_LIMIT
+
+
+def list_(db: apsw.Connection, context: Context, request: List) -> list[Memory]:
+    """The memories of a project and of the user, pinned ones first, then the newest."""
+    return memories.listing(db, _filter(db, context, request), request.limit)
+
+
+def _filter(db: apsw.Connection, context: Context, request: List) -> Filter:
+    return Filter(
+        projects=chosen_projects(db, context, request.project, request.cwd),
+        scope=request.scope,
+        type=request.type,
+        statuses=statuses(request.status),
+        tag=request.tag,
+    )
+
+
+def statuses(text: str) -> tuple[Status, ...]:
+    """`active`, `pending,archived`, or `all` (but for tombstones). Raises InputError."""
+    if text == "all":
+        return tuple(status for status in Status if status is not Status.DELETED)
+    try:
+        return tuple(Status(part.strip()) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"--status {text}: one of {', '.join(Status)} or all") from error
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question and which memories may answer it. since, until: as `point` reads them."""
+
+    query: str
+    cwd: str = ""
+    project: str | None = None
+    scope: Scope | None = None
+    type: Type | None = None
+    status: str = Status.ACTIVE
+    tag: str | None = None
+    since: str | None = None
+    until: str | None = None
+    limit: int = SEARCH_LIMIT
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A memory and how well it fits the question: similarity 0..1, calibrated; score as in injection."""
+
+    memory: Memory
+    score: float
+    similarity: float
+
+
+def search_(db: apsw.Connection, context: Context, request: Search) -> list[Found]:
+    """The memories that fit a question best, by words and by meaning; those out of force by words alone."""
+    asked = query.build(request.query, "", context.now)
+    since, until = (point(text, context.now, -1) if text else None for text in (request.since, request.until))
+    projects = chosen_projects(db, context, request.project, request.cwd)
+    if statuses(request.status) != (Status.ACTIVE,):
+        return _by_words(db, request, projects, since, until)
+    filters = recall.Filters(
+        types=(request.type,) if request.type else (),
+        tags=(request.tag,) if request.tag else (),
+        since=since or asked.since,
+        until=until or asked.until,
+    )
+    places = _places(db, projects, request.scope)
+    embedder = context.vectors.embedder if context.vectors else None
+    ranked = recall.rank(db, places, asked, embedder, context.now, context.config.memory, filters, limit=request.limit)
+    rows = memories.by_seq(db, [item.seq for item in ranked])
+    return [Found(rows[item.seq], item.score, item.similarity) for item in ranked if item.seq in rows]
+
+
+def _by_words(
+    db: apsw.Connection,
+    request: Search,
+    projects: tuple[int, ...] | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> list[Found]:
+    """No index holds what is not in force: the share of the question's words decides."""
+    wanted = Filter(
+        projects=projects, scope=request.scope, type=request.type, statuses=statuses(request.status), tag=request.tag,
+        since=timestamp(since) if since else None, until=timestamp(until) if until else None,
+    )  # fmt: skip
+    words = segment.terms(request.query)
+    found = []
+    for memory in memories.listing(db, wanted):
+        held = set(segment.terms(memory.content))
+        if share := sum(word in held for word in words) / len(words) if words else 0.0:
+            found.append(Found(memory, share, share))
+    return sorted(found, key=lambda item: item.score, reverse=True)[: request.limit]
+
+
+def _places(db: apsw.Connection, projects: tuple[int, ...] | None, scope: Scope | None) -> list[str]:
+    if projects is None:
+        places = sorted(search.partitions(db))
+    else:
+        places = [search.partition(Scope.PROJECT, number) for number in projects]
+        places += [search.partition(Scope.USER, None), search.partition(Scope.ORG, None)]
+    if scope is None:
+        return places
+    return [place for place in places if (place == scope if scope is not Scope.PROJECT else place.startswith("p"))]
+
+
+class One(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A memory, by id or its beginning."""
+
+    id: str
+
+
+def show(db: apsw.Connection, context: Context, request: One) -> Memory:
+    """One memory with all that is known of it."""
+    return memories.find(db, request.id)
+
+
+def history(db: apsw.Connection, context: Context, request: One) -> list[Event]:
+    """What a memory was before, who changed it, and when."""
+    return memories.history(db, memories.find(db, request.id).id)
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The session whose last receipt is meant, by the beginning of its id; else the project's."""
+
+    session: str | None = None
+    cwd: str = ""
+    project: str | None = None
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """A receipt, and the memories it speaks of as they are now."""
+
+    receipt: Receipt
+    memories: dict[str, Memory]
+
+
+def why(db: apsw.Connection, context: Context, request: Why) -> Explained:
+    """What the last injection gave, what it left out, and why."""
+    projects = None if request.session else chosen_projects(db, context, request.project, request.cwd)
+    receipt = injections.latest(db, request.session, projects)
+    if receipt is None:
+        raise InputError("nothing was injected yet" + (f" into session {request.session}" if request.session else ""))
+    ids = {item.memory for item in receipt.items}
+    found = {memory_id: memory for memory_id in ids if (memory := memories.get(db, memory_id))}
+    return Explained(receipt, found)
