@@ -1,0 +1,75 @@
+"""`recalld run`: the daemon as a process of its own, whoever started it and with whatever it was given."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from logging.handlers import RotatingFileHandler
+
+from recalld import system
+from recalld.app import AlreadyRunningError, Daemon
+from recalld.cli.logfile import NAME
+from recalld.errors import RecalldError
+from recalld.install.running import holder
+from recalld.paths import Paths
+from recalld.store.migrate import NewerDatabaseError
+
+LOG_BYTES = 1_000_000
+LOG_FILES = 3
+NEWER_DATABASE = 78
+"""EX_CONFIG of <sysexits.h>; the unit's RestartPreventExitStatus= names it."""
+
+log = logging.getLogger(__name__)
+
+
+def run(paths: Paths, *, debug: bool) -> int:
+    """Serve until told to stop; returns the exit code. A second daemon of the same home ends at once with 0."""
+    os.umask(0o077)
+    _open_standard_streams()
+    paths.ensure()
+    os.chdir(paths.state)
+    inherited = system.inherited_socket(os.environ)
+    shown = _log_to(paths, debug=debug)
+    try:
+        daemon = Daemon(paths, os.environ)
+        asyncio.run(daemon.run(inherited))
+    except AlreadyRunningError:
+        print(f"recalld: runs already (process {holder(paths)})", file=sys.stderr)
+    except RecalldError as error:
+        log.error("%s", error)  # noqa: TRY400  # one line says it all
+        if not shown:
+            print(f"recalld: {error}", file=sys.stderr)
+        return NEWER_DATABASE if isinstance(error, NewerDatabaseError) else 1
+    except Exception:
+        log.exception("the daemon failed")
+        raise
+    return 0
+
+
+def _open_standard_streams() -> None:
+    """Let what is closed of 0, 1 and 2 be /dev/null: the next file opened would take that number, and be written to."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            os.set_inheritable(descriptor, True)
+
+
+def _log_to(paths: Paths, *, debug: bool) -> bool:
+    """Log to the file, and to stderr where a person or the journal reads it; says whether the latter."""
+    file = RotatingFileHandler(paths.log / NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handlers: list[logging.Handler] = [file]
+    journal = bool(os.environ.get("JOURNAL_STREAM"))
+    if sys.stderr is not None and (journal or sys.stderr.isatty()):
+        stream = logging.StreamHandler(sys.stderr)
+        stream.setFormatter(logging.Formatter("%(message)s" if journal else "%(asctime)s %(levelname)s %(message)s"))
+        handlers.append(stream)
+    logging.raiseExceptions = False  # a full disk must not make each line of the log an error on stderr
+    debug = debug or bool(os.environ.get("RECALLD_DEBUG"))
+    logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=handlers, force=True)
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+    return len(handlers) > 1

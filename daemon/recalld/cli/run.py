@@ -1,0 +1,182 @@
+"""Commands about the daemon: run start stop restart pause resume logs maintain."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from recalld.cli import output
+from recalld.cli.calls import LONG_S, ask
+from recalld.cli.command import Command, nothing, positive
+from recalld.errors import UnavailableError
+from recalld.paths import Paths, find
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Be the daemon."""
+    from recalld.cli import foreground  # late: it brings the whole daemon
+
+    return foreground.run(find(), debug=arguments.debug)
+
+
+def start(arguments: argparse.Namespace) -> int:
+    """Start the daemon, unless it runs."""
+    from recalld.install import running
+
+    paths = find()
+    paths.ensure()
+    before = running.status(paths)
+    facts = before or _start(paths)
+    if arguments.json:
+        output.print_json({"started": before is None, "pid": facts["pid"]})
+    else:
+        print(f"{'runs already' if before else 'started'} (process {facts['pid']})")
+    return 0
+
+
+def stop(arguments: argparse.Namespace) -> int:
+    """Stop the daemon, if it runs."""
+    stopped = _stop(find())
+    if arguments.json:
+        output.print_json({"stopped": stopped})
+    else:
+        print("stopped" if stopped else "no daemon runs")
+    return 0
+
+
+def restart(arguments: argparse.Namespace) -> int:
+    """Stop the daemon, hung or not, and start it."""
+    paths = find()
+    paths.ensure()
+    _stop(paths)
+    facts = _start(paths)
+    if arguments.json:
+        output.print_json({"started": True, "pid": facts["pid"]})
+    else:
+        print(f"started (process {facts['pid']})")
+    return 0
+
+
+def _start(paths: Paths) -> dict[str, Any]:
+    """Start the daemon by whoever is in charge of it; returns its status once it serves."""
+    from recalld.install import running, service
+
+    if pid := running.holder(paths):
+        raise UnavailableError(f"a daemon (process {pid}) is there but does not answer; `recalld restart` ends it")
+    if kind := service.in_charge(paths, os.environ):
+        service.start(kind)
+        return running.wait(paths)
+    return running.start(_command(), paths)
+
+
+def _stop(paths: Paths) -> bool:
+    """Stop the daemon so that nobody starts it again at once; False where none ran."""
+    from recalld.install import running, service
+
+    ran = running.holder(paths) is not None
+    if kind := service.in_charge(paths, os.environ):
+        service.stop(kind)
+    return running.stop(paths) or ran
+
+
+def _command() -> list[str]:
+    """How to start this very program again."""
+    from recalld.install import assets
+
+    try:
+        return [str(assets.command()), "run"]
+    except UnavailableError:  # run from a checkout
+        return [sys.executable, "-m", "recalld", "run"]
+
+
+def pause(arguments: argparse.Namespace) -> int:
+    """Switch giving and learning off."""
+    return _switch(arguments, "pause", "paused: nothing is given or learnt until `recalld resume`")
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    """Switch giving and learning on again."""
+    return _switch(arguments, "resume", "goes on")
+
+
+def _switch(arguments: argparse.Namespace, verb: str, line: str) -> int:
+    answer = ask(verb, writes=True)
+    if arguments.json:
+        output.print_json(answer)
+    else:
+        print(line)
+    return 0
+
+
+def _logs_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--lines", type=positive, default=50, metavar="N", help="the last N lines (50)")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what is added, until Ctrl-C")
+
+
+def logs(arguments: argparse.Namespace) -> int:
+    """Show the end of the log, and go on with it."""
+    from recalld.cli import logfile
+
+    path = find().log / logfile.NAME
+    lines = logfile.last(path, arguments.lines)
+    if arguments.follow:
+        for line in logfile.followed(path, lines):
+            print(line, flush=True)
+    elif arguments.json:
+        output.print_json({"path": str(path), "lines": lines})
+    else:
+        print("\n".join(lines) if lines else f"{path}: nothing was logged yet")
+    return 0
+
+
+def _maintain_options(parser: argparse.ArgumentParser) -> None:
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--dry-run", action="store_true", help="only tell what would be done")
+    choice.add_argument("--retry", action="store_true", help="only let extractions that gave up try again")
+
+
+def maintain(arguments: argparse.Namespace) -> int:
+    """Do the upkeep, or tell what it would do."""
+    if arguments.retry:
+        answer = ask("retry", writes=True)
+        lines = [f"{output.plural(answer['revived'], 'extraction')} will be tried again"]
+    else:
+        answer = ask("maintain", writes=not arguments.dry_run, timeout_s=LONG_S, dry_run=arguments.dry_run)
+        lines = _report(answer, "would be" if arguments.dry_run else "were")
+    if arguments.json:
+        output.print_json(answer)
+    else:
+        print("\n".join(lines))
+    return 0
+
+
+def _report(report: dict[str, Any], were: str) -> list[str]:
+    short = output.shortened(row["id"] for row in report["archived"])
+    lines = [f"  {output.safe(row['content'])} ({short[row['id']]})" for row in report["archived"]]
+    counts = (
+        output.plural(report["turns"], "old turn"),
+        output.plural(report["receipts"], "old receipt"),
+        output.plural(report["jobs"], "finished job"),
+    )
+    lines.insert(0, f"{output.plural(len(report['archived']), 'memory', 'memories')} {were} archived")
+    lines.append(f"{', '.join(counts)} {were} removed")
+    if report["repaired"]:
+        lines.append(f"indexes made anew: {', '.join(report['repaired'])}")
+    if report["backup"]:
+        lines.append(f"backup: {report['backup']}")
+    return lines
+
+
+COMMANDS = (
+    Command("run", "", "be the daemon, in the foreground", nothing, run, ("recalld run",)),
+    Command("start", "", "start the daemon and wait until it serves", nothing, start, ("recalld start",)),
+    Command("stop", "", "stop the daemon; nothing is lost", nothing, stop, ("recalld stop",)),
+    Command("restart", "", "stop it and start it", nothing, restart, ("recalld restart",)),
+    Command("pause", "", "give and learn nothing until `resume`", nothing, pause, ("recalld pause",)),
+    Command("resume", "", "take `pause` back", nothing, resume, ("recalld resume",)),
+    Command("logs", "", "what the daemon has logged", _logs_options, logs, ("recalld logs -n 200", "recalld logs -f")),
+    Command("maintain", "", "the daily upkeep, now: archive, clean up, back up, check", _maintain_options, maintain,
+            ("recalld maintain --dry-run", "recalld maintain --retry")),
+)  # fmt: skip
