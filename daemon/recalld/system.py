@@ -13,7 +13,7 @@ from collections.abc import MutableMapping
 _FIRST_DESCRIPTOR = 3
 """sd_listen_fds(3): passed descriptors begin here."""
 
-LAUNCHD_SOCKET = b"recalld"
+LAUNCHD_SOCKET = b"Listeners"
 """The name of the socket in the launchd plist."""
 
 

@@ -54,6 +54,7 @@ class Worker:
         self._upkeep = upkeep
         self._woken = asyncio.Event()
         self._paused_until = 0.0
+        self._looked: tuple[float, changes.Vectors | None] = (0.0, None)
         self.last_error: str | None = None
 
     def wake(self) -> None:
@@ -81,7 +82,8 @@ class Worker:
         """Work off what is due now."""
         while not self._waiting() and await self._learn_once():
             pass
-        await self.embed_missing()
+        if self._look_due():
+            await self.embed_missing()
         await self._end_stale()
         await self._upkeep()
 
@@ -104,6 +106,13 @@ class Worker:
             log.exception("extraction failed")
             await self._store.write(jobs.fail, claimed, now, self.last_error)
         return True
+
+    def _look_due(self) -> bool:
+        """Whether to look for missing vectors: it reads every memory, and only a command without a model leaves some."""
+        looked = (time.monotonic(), self._store.vectors)
+        due = looked[1] is not self._looked[1] or looked[0] - self._looked[0] > TICK_S
+        self._looked = looked if due else self._looked
+        return due
 
     async def embed_missing(self) -> int:
         """Give a vector of the present model to each memory that has none; returns how many those were."""

@@ -46,16 +46,19 @@ class Door:
         self.served = 0
 
     async def open(self, inherited: socket.socket | None = None) -> None:
-        """Listen on `inherited` (from systemd or launchd), else on a new socket at the path."""
+        """Listen on `inherited`, else on a new socket at the path.
+
+        One from systemd or launchd stays theirs: its file is neither made anew nor removed.
+        """
         listening = inherited or self._bind()
-        self._inode = _inode(self._path)
+        self._inode = None if inherited else _inode(self._path)
         self._server = await asyncio.start_unix_server(self._serve, sock=listening, limit=MAX_REQUEST_BYTES)
 
     async def keep(self) -> None:
         """Bind anew whenever the socket file is gone or is another's; runs until cancelled."""
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            if _inode(self._path) != self._inode and self._server:
+            if self._inode is not None and _inode(self._path) != self._inode and self._server:
                 log.warning("the socket file was removed; making it anew")
                 self._server.close()
                 with contextlib.suppress(OSError, StoreError):
@@ -118,10 +121,10 @@ class Door:
         try:
             return await self._answer(wire.parse_request(data))
         except InputError as error:
-            log.warning("request refused: %s", error)
+            log.warning("a request was refused: %s", type(error).__name__)
             return refusal(error) if data.startswith(b"call") else wire.NO_REPLY
         except RecalldError as error:
-            log.warning("request failed: %s", error)
+            log.warning("a request failed: %s", type(error).__name__)
             return refusal(error) if data.startswith(b"call") else b""
         except Exception as error:  # a door is the last to catch
             log.exception("request failed")

@@ -3,10 +3,10 @@
 A partition is what one question may see as a whole: `user`, `org`, or one project. A shared index would count and scan
 the whole store for one project's question. Only active memories are in here; the tables are made on first use.
 
-Vectors lie in plain tables, their signs (`bits`, 32 bytes) beside the int8 values: sorting by Hamming distance and
-rescoring the best with the exact cosine took 0.8 ms at 10,000 and 1.5 ms at 20,000 vectors, where vec0 took 3.6 and
-7.0 (bits) or 8 and 15 (int8) for the same 200 neighbours. A plain table also filters before it sorts, leaves no bytes
-behind under `secure_delete`, and opens in any sqlite3.
+Vectors lie in plain tables: `vec_...` holds int8 values, `sig_...` their signs, 32 bytes each. Sorting by the signs'
+Hamming distance and rescoring the best with the exact cosine took 0.8 ms at 10,000 and 1.5 ms at 20,000 vectors, where
+vec0 took 3.6 and 7.0 for the same 200 neighbours. A plain table also filters before it sorts, leaves no bytes behind
+under `secure_delete`, and opens in any sqlite3.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 COARSE = 4
 """How many times `limit` the signs alone propose before the exact cosine decides."""
+READ_CHARS = 2_400
+"""So much of a proposed memory's indexed text is read to score it; a memory is a sentence, only pasted pages are longer."""
 SCALE = 512.0
 """float -> int8. Coordinates of 256-d unit vectors have a deviation of 1/16: 4 deviations fit, the rest is clipped."""
 CHUNK_BITS = 4
@@ -82,10 +84,9 @@ def put_vector(db: apsw.Connection, partition: str, seq: int, vector: NDArray[np
     _remove_vectors(db, partition, seq)
     for number, row in enumerate(rows):
         if row.any():
-            db.execute(
-                f"insert into vec_{partition} (key, bits, value) values (?, ?, ?)",
-                (seq << CHUNK_BITS | number, _bits(row), _int8(row)),
-            )
+            key = seq << CHUNK_BITS | number
+            db.execute(f"insert into vec_{partition} (key, value) values (?, ?)", (key, _int8(row)))
+            db.execute(f"insert into sig_{partition} (key, bits) values (?, ?)", (key, _bits(row)))
 
 
 def remove(db: apsw.Connection, partition: str, seq: int) -> None:
@@ -105,6 +106,7 @@ def drop(db: apsw.Connection, partition: str) -> None:
 
 def drop_vectors(db: apsw.Connection, partition: str) -> None:
     """Remove a partition's vectors, as a change of model needs; text search goes on."""
+    db.execute(f"drop table if exists sig_{partition}")
     db.execute(f"drop table if exists vec_{partition}")
 
 
@@ -137,14 +139,8 @@ def stemmer(db: apsw.Connection | None = None) -> Callable[[str], list[str]]:
     tokenize = (db or apsw.Connection(":memory:")).fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
     def stems(indexed: str) -> list[str]:
-        found: list[str] = tokenize(
-            indexed.encode("utf-8", "replace"),
-            apsw.FTS5_TOKENIZE_DOCUMENT,
-            None,
-            include_offsets=False,
-            include_colocated=False,
-        )
-        return found
+        text = indexed.encode("utf-8", "replace")
+        return tokenize(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)  # type: ignore[return-value]
 
     return stems
 
@@ -154,7 +150,8 @@ def indexed(db: apsw.Connection, partition: str, seqs: Collection[int]) -> dict[
     if not seqs or not _exists(db, f"fts_{partition}"):
         return {}
     rows = db.execute(
-        f"select rowid, content, names from fts_{partition} where rowid in (select value from json_each(?))",
+        f"select rowid, substr(content, 1, {READ_CHARS}), names from fts_{partition}"
+        " where rowid in (select value from json_each(?))",
         _listed(seqs),
     )
     stems = stemmer(db)
@@ -195,58 +192,82 @@ def nearest(
     """The memories nearest in meaning, best cosine first. `allowed` filters before ranking."""
     if not vector.any() or not _exists(db, f"vec_{partition}"):
         return []
-    where = "" if allowed is None else f"where key >> {CHUNK_BITS} in (select value from json_each(?)) "
-    rows = db.execute(
-        f"select key, value from vec_{partition} {where}"
-        "order by vec_distance_hamming(vec_bit(bits), vec_bit(?)) limit ?",
+    where = "" if allowed is None else f"where key >> {CHUNK_BITS} in (select value from json_each(?))"
+    rows: list[tuple[int, bytes]] = db.execute(  # type: ignore[assignment]
+        f"""with near as materialized (
+                select key from sig_{partition} {where}
+                order by vec_distance_hamming(vec_bit(bits), vec_bit(?)) limit ?)
+            select key, value from near join vec_{partition} using (key)""",
         (*_listed(allowed), _bits(vector), limit * COARSE),
     ).fetchall()
-    return _best(rows, vector)[:limit]
+    if not rows:
+        return []
+    found = _by_memory(rows, _unit(rows, len(vector)), vector)
+    return sorted((Hit(*pair) for pair in found.items()), key=lambda hit: (-hit.value, hit.seq))[:limit]
+
+
+def compare(
+    db: apsw.Connection, partition: str, vector: NDArray[np.float32], seqs: Collection[int]
+) -> tuple[dict[int, float], dict[int, NDArray[np.float32]]]:
+    """The exact cosine, and the first vector, of each memory of `seqs` that has one."""
+    rows = _stored(db, partition, seqs)
+    if not rows or not vector.any():
+        return {}, {}
+    table = _unit(rows, len(vector))
+    return _by_memory(rows, table, vector), _firsts(rows, table)
 
 
 def cosines(
     db: apsw.Connection, partition: str, vector: NDArray[np.float32], seqs: Collection[int]
 ) -> dict[int, float]:
     """The exact cosine of each memory of `seqs` that has a vector."""
-    if not seqs or not vector.any() or not _exists(db, f"vec_{partition}"):
-        return {}
-    keys = [seq << CHUNK_BITS | number for seq in seqs for number in range(1 << CHUNK_BITS)]
-    rows = db.execute(
-        f"select key, value from vec_{partition} where key in (select value from json_each(?))", _listed(keys)
-    ).fetchall()
-    return {hit.seq: hit.value for hit in _best(rows, vector)}
+    return compare(db, partition, vector, seqs)[0]
 
 
 def vectors(db: apsw.Connection, partition: str, seqs: Collection[int]) -> dict[int, NDArray[np.float32]]:
     """The first vector, of length 1, of each memory of `seqs` that has one."""
-    import numpy as np
+    rows = _stored(db, partition, seqs)
+    return _firsts(rows, _unit(rows)) if rows else {}
 
+
+def _stored(db: apsw.Connection, partition: str, seqs: Collection[int]) -> list[tuple[int, bytes]]:
+    """The (key, int8 vector) rows of `seqs`."""
     if not seqs or not _exists(db, f"vec_{partition}"):
-        return {}
-    rows = db.execute(
-        f"select key, value from vec_{partition} where key in (select value from json_each(?))",
-        _listed([seq << CHUNK_BITS for seq in seqs]),
-    )
-    found = {key >> CHUNK_BITS: np.frombuffer(value, dtype=np.int8).astype(np.float32) for key, value in rows}
-    return {seq: row / np.linalg.norm(row) for seq, row in found.items()}
+        return []
+    first, last = f"asked.value << {CHUNK_BITS}", f"(asked.value << {CHUNK_BITS}) | {(1 << CHUNK_BITS) - 1}"
+    query = f"""select v.key, v.value from json_each(?) asked
+        join vec_{partition} v on v.key between {first} and {last}"""
+    return list(db.execute(query, _listed(seqs)))
 
 
-def _best(rows: list[tuple[int, bytes]], vector: NDArray[np.float32]) -> list[Hit]:
-    """The exact cosine of each row; the best of a memory's passages, best first."""
+def _unit(rows: Sequence[tuple[int, bytes]], dim: int | None = None) -> NDArray[np.float32]:
+    """The stored vectors as rows of length 1. Raises StoreError if they are not of length `dim`."""
     import numpy as np
 
-    if not rows:
-        return []
     table = np.frombuffer(b"".join(value for _, value in rows), dtype=np.int8).reshape(len(rows), -1)
-    if table.shape[1] != len(vector):
-        raise StoreError(f"stored vectors have {table.shape[1]} dimensions, the model makes {len(vector)}")
+    if dim is not None and table.shape[1] != dim:
+        raise StoreError(f"stored vectors have {table.shape[1]} dimensions, the model makes {dim}")
     exact = table.astype(np.float32)
-    values = exact @ vector / (np.linalg.norm(exact, axis=1) * np.linalg.norm(vector))
+    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
+    return exact
+
+
+def _by_memory(
+    rows: Sequence[tuple[int, bytes]], table: NDArray[np.float32], vector: NDArray[np.float32]
+) -> dict[int, float]:
+    """The cosine of each memory, of its passages the best."""
+    values = (table @ (vector / float((vector @ vector) ** 0.5))).tolist()
     best: dict[int, float] = {}
-    for (key, _), value in zip(rows, values.tolist(), strict=True):
-        seq = key >> CHUNK_BITS
-        best[seq] = max(value, best.get(seq, -1.0))
-    return sorted((Hit(*pair) for pair in best.items()), key=lambda hit: (-hit.value, hit.seq))
+    for value, (key, _) in sorted(zip(values, rows, strict=True)):
+        best[key >> CHUNK_BITS] = value
+    return best
+
+
+def _firsts(rows: Sequence[tuple[int, bytes]], table: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
+    found: dict[int, NDArray[np.float32]] = {}
+    for (key, _), row in zip(rows, table, strict=True):
+        found.setdefault(key >> CHUNK_BITS, row)
+    return found
 
 
 def _make_text(db: apsw.Connection, partition: str) -> None:
@@ -259,18 +280,19 @@ def _make_text(db: apsw.Connection, partition: str) -> None:
 
 def _make_vectors(db: apsw.Connection, partition: str) -> None:
     db.execute(
-        f"create table if not exists vec_{partition}"
-        " (key integer primary key, bits blob not null, value blob not null) strict"
+        f"create table if not exists vec_{partition} (key integer primary key, value blob not null) strict;"
+        f"create table if not exists sig_{partition} (key integer primary key, bits blob not null) strict"
     )
 
 
 def _remove_vectors(db: apsw.Connection, partition: str, seq: int) -> None:
     first = seq << CHUNK_BITS
-    db.execute(f"delete from vec_{partition} where key between ? and ?", (first, first | (1 << CHUNK_BITS) - 1))
+    for table in (f"vec_{partition}", f"sig_{partition}"):
+        db.execute(f"delete from {table} where key between ? and ?", (first, first | (1 << CHUNK_BITS) - 1))
 
 
 def _exists(db: apsw.Connection, table: str) -> bool:
-    return db.execute("select 1 from sqlite_schema where name = ?", (table,)).fetchone() is not None
+    return db.table_exists("main", table)
 
 
 def _listed(numbers: Collection[int] | None) -> tuple[str, ...]:

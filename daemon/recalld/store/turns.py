@@ -133,6 +133,18 @@ def open_turns(db: apsw.Connection, session_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def with_prompt(db: apsw.Connection, prompt_ids: list[str], prompts: list[str]) -> list[str]:
+    """Those of the turns `prompt_ids` whose prompt is one of `prompts`."""
+    if not prompt_ids or not prompts:
+        return []
+    rows = db.execute(
+        """select prompt_id from turns where prompt_id in (select value from json_each(?))
+           and prompt in (select value from json_each(?))""",
+        (json.dumps(prompt_ids), json.dumps(prompts)),
+    )
+    return [row[0] for row in rows]
+
+
 def known(db: apsw.Connection, prompt_id: str) -> bool:
     """Whether this turn was captured before, in whatever session."""
     return bool(db.execute("select exists (select 1 from turns where prompt_id = ?)", (prompt_id,)).get)
