@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sqlite3
 import subprocess
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -286,6 +288,84 @@ def test_a_spooled_turn_arrives_with_its_own_time_and_interrupts_nothing(run: An
         assert list((house.home / "spool").iterdir()) == []
         await house.learn()
         assert "pnpm" in " ".join(memory.content for memory in await house.call("list", cwd=shop))
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["update memories set tags = '[1, null, {}]'", "update memories set tags = '{\"a\": 1}', aliases = 'null'",
+     "update memories set content = cast(x'ff41' as text)", "update memories set last_seen = datetime('now')",
+     "update memories set last_seen = 'yesterday', first_seen = '', created_at = '12'",
+     "delete from memories", "delete from projects", "delete from memories; insert into memories (id, scope, type,"
+     " content, source, origin, confidence, status, first_seen, last_seen, created_at, updated_at) values"
+     " ('m-' || hex(randomblob(10)), 'user', 'fact', 'we use Kafka', 'me', 'user', 1, 'active', '2026', '2026', '', '')",
+     "update memories set scope = 'user', project_id = null", "update memories set status = 'archived', pinned = 1"],
+)  # fmt: skip
+def test_whatever_the_owner_does_with_plain_sqlite_the_daemon_goes_on(run: Any, statement: str) -> None:
+    async def work(house: House) -> None:
+        await house.add("The orders database is PostgreSQL 16.")
+        await house.prompt("We decided to use pnpm for everything here.", "p0")
+        db = sqlite3.connect(house.home / "memories.db")
+        db.executescript(statement.replace("hex(", "lower(hex(").replace("(10))", "(10)))"))
+        db.close()
+        await house.prompt("which database do the orders use?", "p1")
+        await house.stop("p1")
+        await house.start("s2")
+        await house.add("The cache is Valkey.")
+        await house.learn()
+        assert [found for found in await house.call("search", query="valkey", cwd=str(house.home / "shop"))]
+        assert await house.call("list", project="all", status="all")
+        assert (await house.store.read(jobs.counts)).done == 2
+        assert await house.store.read(lambda db: db.execute("select count(*) from pragma_foreign_key_check").get) == 0
+
+    run(work)
+
+
+def test_the_id_of_a_memory_cannot_be_changed_by_hand(run: Any) -> None:
+    async def work(house: House) -> None:
+        await house.add("The orders database is PostgreSQL 16.")
+        db = sqlite3.connect(house.home / "memories.db")
+        with pytest.raises(sqlite3.IntegrityError, match="the id of a memory cannot change"):
+            db.execute("update memories set id = 'm-0123456789abcdef0123'")
+        db.close()
+
+    run(work)
+
+
+def test_nothing_but_a_hooks_own_file_is_taken_from_the_spool(run: Any) -> None:
+    async def work(house: House) -> None:
+        spool = house.home / "spool"
+        (spool / "1-1.hook").mkdir()
+        os.mkfifo(spool / "2-1.hook")
+        (spool / "3-1.hook").symlink_to("/dev/zero")
+        (spool / "4-1.hook").write_bytes(b"\xff" * 1000)
+        await house.worker.take_spool()
+        assert sorted(file.name for file in spool.iterdir()) == ["1-1.hook", "2-1.hook", "3-1.hook"]
+
+    run(work)
+
+
+def test_what_was_spooled_is_dropped_while_paused(run: Any) -> None:
+    async def work(house: House) -> None:
+        payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": str(house.home / "shop"),
+                   "prompt_id": "p1", "prompt": "We decided to use pnpm."}  # fmt: skip
+        (house.home / "spool" / "1-1.hook").write_bytes(b"hook prompt entrypoint=cli\n" + json.dumps(payload).encode())
+        house.service.paused = True
+        await house.worker.take_spool()
+        assert await house.turns() == []
+        assert list((house.home / "spool").iterdir()) == []
+
+    run(work)
+
+
+def test_a_new_folder_where_a_moved_project_was_gets_none_of_its_memories(run: Any, tmp_path: Path) -> None:
+    async def work(house: House) -> None:
+        await house.add("The orders database is PostgreSQL 16.")
+        (tmp_path / "shop").rename(tmp_path / "moved")
+        assert "PostgreSQL" in json.dumps(await house.start("s2", cwd=str(tmp_path / "moved")))
+        (tmp_path / "shop").mkdir()
+        assert "PostgreSQL" not in json.dumps(await house.start("s3"))
 
     run(work)
 

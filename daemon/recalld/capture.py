@@ -81,6 +81,8 @@ def absorb(
         for earlier in turns.with_prompt(db, still_open, [cleaned(prompt, mask) for prompt in said.prompts[:-1]]):
             end(db, earlier, now)
     turns.set_offset(db, session.session_id, reading.resume_offset)
+    if reading.context_tokens is not None:
+        turns.set_context(db, session.session_id, reading.context_tokens)
 
 
 def cleaned(text: str, mask: Redact) -> str:
@@ -103,4 +105,3 @@ def _insert(
 
 def _before(said: TranscriptTurn, oldest: datetime) -> bool:
     return said.started_at is not None and moment(said.started_at) < oldest
-

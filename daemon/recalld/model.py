@@ -155,5 +155,13 @@ def timestamp(moment: datetime) -> str:
 
 
 def moment(text: str) -> datetime:
-    """The aware time that `text`, as made by `timestamp`, stands for."""
-    return datetime.fromisoformat(text)
+    """The aware time that a stored `text` stands for.
+
+    The owner may have written one by hand: without a zone it is UTC (as sqlite's `datetime('now')`), and what is no
+    time at all is long ago, so that nothing waits for it or ranks by it.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

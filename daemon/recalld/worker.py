@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from recalld import wire
-from recalld.errors import InputError, RecalldError, TransientError
+from recalld import lines, recap, wire
+from recalld.errors import InputError, TransientError
 from recalld.learn import BATCH, Learner
 from recalld.model import moment, timestamp
 from recalld.service import Service
@@ -21,12 +22,19 @@ from recalld.store.store import Clock, Store
 log = logging.getLogger(__name__)
 
 SPOOL_TIME = timedelta(days=7)
-EMBED_BATCH = 64
+MAX_SPOOLED_BYTES = 17 * 1024 * 1024
+"""More than a hook may write; a cut file is not understood and goes."""
+
+EMBED_BATCH = 32
+"""So many vectors a transaction; a Stop waits for it."""
 STALE = timedelta(hours=1)
 """A session that said nothing for so long and has an open turn was closed without a word."""
 
 TICK_S = 60.0
 """The longest sleep; upkeep and stale sessions are looked for then."""
+
+FAILED_S = 5.0
+"""The pause after work that failed for no known reason."""
 
 IMPATIENT_S = 0.05
 """The shortest sleep between two looks at the queue."""
@@ -53,38 +61,51 @@ class Worker:
         self._spool = spool
         self._upkeep = upkeep
         self._woken = asyncio.Event()
+        self._spooled = True
         self._paused_until = 0.0
         self._looked: tuple[float, changes.Vectors | None] = (0.0, None)
+        self._missing_after: int | None = None
         self.last_error: str | None = None
+
+    def look_in_spool(self) -> None:
+        """Something lies in the spool."""
+        self._spooled = True
+        self.wake()
 
     def wake(self) -> None:
         """Something was queued."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Take back what an earlier run left, then work until cancelled."""
-        await self._store.write(jobs.take_back, self._run_id)
-        await self.take_spool()
+        """Take back what an earlier run left, then work until cancelled, whatever fails."""
+        begun = False
         while True:
             self._woken.clear()
             try:
+                if not begun:
+                    await self._store.write(jobs.take_back, self._run_id)
+                    begun = True
                 await self.step()
-            except asyncio.CancelledError:
-                raise
+                pause_s = await self._pause_s()
             except Exception as error:  # the loop outlives whatever one job does
                 self.last_error = f"{type(error).__name__}: {error}"
                 log.exception("background work failed")
-                await asyncio.sleep(1.0)
+                pause_s = FAILED_S
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), await self._pause_s())
+                await asyncio.wait_for(self._woken.wait(), pause_s)
 
     async def step(self) -> None:
         """Work off what is due now."""
+        if self._spooled:
+            self._spooled = False
+            await self.take_spool()
         while not self._waiting() and await self._learn_once():
             pass
         if self._look_due():
-            await self.embed_missing()
+            self._missing_after = 0
+        await self.embed_missing()
         await self._end_stale()
+        await self._sum_up()
         await self._upkeep()
 
     async def _learn_once(self) -> bool:
@@ -114,31 +135,31 @@ class Worker:
         self._looked = looked if due else self._looked
         return due
 
-    async def embed_missing(self) -> int:
-        """Give a vector of the present model to each memory that has none; returns how many those were."""
-        done = 0
-        while vectors := self._store.vectors:
-            rows = await self._store.read(changes.without_vector, vectors.model_id, EMBED_BATCH)
-            if not rows:
-                break
-            await self._store.write(changes.put_vectors, vectors, rows)
-            done += len(rows)
-        return done
+    async def embed_missing(self) -> None:
+        """Give a vector of the present model to each memory that has none; the next step goes on if work comes in."""
+        while self._missing_after is not None and (vectors := self._store.vectors):
+            self._missing_after = await self._store.write(changes.fill, vectors, self._missing_after, EMBED_BATCH)
+            if self._woken.is_set():
+                return
 
     async def take_spool(self) -> None:
-        """Take in what hooks left while nobody answered; what is broken or older than SPOOL_TIME goes."""
-        for file in _spooled(self._spool):
+        """Take in what hooks left while nobody answered; what is broken or older than SPOOL_TIME goes.
+
+        What is no regular file is nothing a hook wrote: it is left where it is.
+        """
+        for file in await asyncio.to_thread(_hook_files, self._spool):
             try:
-                said_at = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+                said_at, data = await asyncio.to_thread(_read, file)
+            except OSError as error:
+                log.warning("a file in the spool cannot be read: %s", error.strerror or "not a regular file")
+                continue
+            try:
                 if self._clock() - said_at < SPOOL_TIME:
-                    await self._service.take_in(wire.parse_request(file.read_bytes()), said_at)
-            except (InputError, OSError) as error:
-                log.warning("a spooled hook could not be taken in: %s", error)
-            except RecalldError as error:
-                log.warning("the spool waits: %s", error)
-                return
-            file.unlink(missing_ok=True)
-        self.wake()
+                    await self._service.take_in(wire.parse_request(data), said_at)
+            except InputError:
+                log.warning("a spooled hook could not be understood and is dropped")
+            with contextlib.suppress(OSError):
+                file.unlink()
 
     async def quiet(self, transcript: Path) -> None:
         """A transcript has not been written to for a while: a turn may have ended without a Stop."""
@@ -153,6 +174,13 @@ class Worker:
             await self._learner.read_transcript(session, now, final=True)
             await self._service.close_session(session_id)
 
+    async def _sum_up(self) -> None:
+        """Keep where sessions stopped that have ended or fallen silent."""
+        now = self._clock()
+        if sessions := await self._store.read(recap.due, now):
+            context = self._service.context("claude-code", f"session:{sessions[0]}:{timestamp(now)}")
+            await self._store.act(context.actor, context.batch, False, recap.sum_up, context, sessions)
+
     def _waiting(self) -> bool:
         return time.monotonic() < self._paused_until
 
@@ -164,7 +192,15 @@ class Worker:
         return min(max(wait, IMPATIENT_S), TICK_S)
 
 
-def _spooled(folder: Path) -> Iterator[Path]:
+def _hook_files(folder: Path) -> list[Path]:
     """The hooks' files, oldest first."""
     with contextlib.suppress(OSError):
-        yield from sorted(file for file in folder.iterdir() if file.suffix == ".hook")
+        return sorted(file for file in folder.iterdir() if file.suffix == ".hook")
+    return []
+
+
+def _read(file: Path) -> tuple[datetime, bytes]:
+    """When the file was written, and what it holds, up to MAX_SPOOLED_BYTES. Raises OSError."""
+    with lines.open_regular(file) as opened:
+        written = datetime.fromtimestamp(os.fstat(opened.fileno()).st_mtime, UTC)
+        return written, opened.read(MAX_SPOOLED_BYTES)

@@ -17,7 +17,16 @@ import apsw
 from recalld import embed
 from recalld.fingerprint import fingerprint
 from recalld.model import Scope, Status, timestamp
-from recalld.store import meta, search
+from recalld.store import digests, memories, meta, search
+
+_MODEL = "embed_model"
+"""Where `meta` has the id of the model whose vectors the tables hold."""
+
+
+_HANGING = {
+    "history": ("memory",), "tombstones": ("memory",), "memory_sources": ("memory",), "questions": ("memory",),
+    "related": ("a", "b"), "conflicts": ("older", "newer"),
+}  # fmt: skip
 
 
 class Vectors(NamedTuple):
@@ -59,20 +68,39 @@ def follow(db: apsw.Connection, vectors: Vectors | None, actor: str, batch: str 
     """Bring indexes, history and tombstones up to all waiting changes, and clear these.
 
     actor: who made the changes, for the history. batch: what undo takes back together.
-    Without `vectors` the memory waits for one; see `without_vector`.
+    Without `vectors` the memory waits for one; see `fill`.
     """
-    query = """select seq, id, action, scope, project_id, version, content, type, status, row
-               from changes order by change_id"""
-    changes = [_Change(*row) for row in db.execute(query)]
-    if not changes:
+    if not waiting(db):
         return
+    _mend(db)
+    query = """select seq, id, action, scope, project_id, version, cast(content as blob), type, status, row
+               from changes order by change_id"""
+    rows: Sequence[tuple[Any, ...]] = db.execute(query).fetchall()
+    changes = [_Change._make((*row[:6], _sound(row[6]), *row[7:])) for row in rows]
     oldest: dict[int, _Change] = {}
     for change in changes:
         oldest.setdefault(change.seq, change)
+        for summary in _out_of_summaries(db, change, actor, batch, now):
+            oldest.setdefault(summary.seq, summary)
         _record(db, change, actor, batch, now)
     for seq, change in oldest.items():
         _index(db, seq, change, vectors)
     db.execute("delete from changes")
+
+
+def _mend(db: apsw.Connection) -> None:
+    """Replace bytes that are no UTF-8, which SQLite takes from a plain `update` and nobody can read."""
+    for column in ("content", "tags", "aliases"):
+        rows: Sequence[tuple[Any, ...]] = db.execute(
+            f"select seq, cast({column} as blob) from memories where seq in (select seq from changes)"
+        ).fetchall()
+        for seq, raw in rows:
+            if (text := _sound(raw)).encode() != raw:
+                db.execute(f"update memories set {column} = ? where seq = ?", (text, seq))
+
+
+def _sound(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _record(db: apsw.Connection, change: _Change, actor: str, batch: str | None, now: datetime) -> None:
@@ -80,7 +108,10 @@ def _record(db: apsw.Connection, change: _Change, actor: str, batch: str | None,
     if change.action == "delete":
         _bury(db, change, now)
     current = _current(db, change.seq)
-    erased = current is not None and current.status == Status.DELETED and change.status != Status.DELETED
+    if current is None:
+        _clear(db, change.id)
+        return
+    erased = current.status == Status.DELETED and change.status != Status.DELETED
     if erased and change.content:
         _forget(db, change, now)
     action = "delete" if erased else change.action
@@ -90,21 +121,50 @@ def _record(db: apsw.Connection, change: _Change, actor: str, batch: str | None,
         (change.id, change.version, action, actor, "" if erased else change.content, change.type, change.status,
          timestamp(now), batch),
     )  # fmt: skip
-    if current is not None and change.action == "update" and current.version == change.version:
+    if change.action == "update" and current.version == change.version:
         # Plain `sqlite3` does not count versions; a writer who saw the old one must still be refused.
-        db.execute("update memories set version = version + 1, updated_at = ? where seq = ?", (timestamp(now), change.seq))
+        db.execute(
+            "update memories set version = version + 1, updated_at = ? where seq = ?", (timestamp(now), change.seq)
+        )
+
+
+def _out_of_summaries(
+    db: apsw.Connection, change: _Change, actor: str, batch: str | None, now: datetime
+) -> list[_Change]:
+    """The summaries that lost the sentence of an archived memory, since it is not what it was."""
+    if change.status != Status.ARCHIVED or not change.content or change.project_id is None:
+        return []
+    current = _current(db, change.seq)
+    if current is not None and (current.status, current.content) == (Status.ARCHIVED, change.content):
+        return []
+    erased = current is None or current.status == Status.DELETED
+    lost = digests.cut(db, change.project_id, change.content, now, erased=erased)
+    for cut in lost:
+        memories.note(db, cut.id, "update", actor, now, batch)
+    return [
+        _Change(cut.seq, cut.id, "update", Scope(cut.scope), cut.project_id, cut.version, "", "summary", cut.status, None)
+        for cut in lost
+    ]
 
 
 def _bury(db: apsw.Connection, change: _Change, now: datetime) -> None:
-    """Put the tombstone of a row that was deleted outright in its place."""
+    """Put the tombstone of a row that was deleted outright in its place, unless its project is gone as well."""
     kept: dict[str, Any] = json.loads(change.row or "{}")
     db.execute(
         """insert or ignore into memories (seq, id, scope, project_id, type, content, source, origin, confidence, status,
                first_seen, last_seen, created_at, updated_at, version)
-           values (?, ?, ?, ?, ?, '', ?, ?, 0, 'deleted', ?, ?, ?, ?, ?)""",
+           select ?1, ?2, ?3, ?4, ?5, '', ?6, ?7, 0, 'deleted', ?8, ?9, ?10, ?9, ?11
+           where ?4 is null or exists (select 1 from projects where project_id = ?4)""",
         (change.seq, change.id, change.scope, change.project_id, change.type, kept["source"], kept["origin"],
-         kept["first_seen"], timestamp(now), kept["created_at"], timestamp(now), change.version + 1),
+         kept["first_seen"], timestamp(now), kept["created_at"], change.version + 1),
     )  # fmt: skip
+
+
+def _clear(db: apsw.Connection, memory_id: str) -> None:
+    """Remove what hung on a memory that is gone without a tombstone; plain `sqlite3` minds no foreign keys."""
+    for table, columns in _HANGING.items():
+        for column in columns:
+            db.execute(f"delete from {table} where {column} = ?", (memory_id,))
 
 
 def _forget(db: apsw.Connection, change: _Change, now: datetime) -> None:
@@ -129,26 +189,33 @@ def _index(db: apsw.Connection, seq: int, before: _Change, vectors: Vectors | No
     if row is None or row.status != Status.ACTIVE:
         return
     place = search.partition(row.scope, row.project_id)
-    search.put_text(db, place, seq, row.content, json.loads(row.tags), json.loads(row.aliases))
+    search.put_text(db, place, seq, row.content, memories.strings(row.tags), memories.strings(row.aliases))
     if vectors:
         put_vectors(db, vectors, [(seq, place, row.content)])
 
 
 def put_vectors(db: apsw.Connection, vectors: Vectors, rows: Sequence[tuple[int, str, str]]) -> None:
-    """Embed and store the vectors of (seq, partition, content) rows."""
+    """Embed and store the vectors of (seq, partition, content) rows; none of a model that is no longer in use."""
+    if meta.get(db, _MODEL) != str(vectors.model_id):
+        return
     for seq, place, content in rows:
         search.put_vector(db, place, seq, vectors.embedder.encode(embed.passages(content)))
         db.execute("insert or replace into vectors values (?, ?)", (seq, vectors.model_id))
 
 
-def without_vector(db: apsw.Connection, model_id: int, limit: int) -> list[tuple[int, str, str]]:
-    """Active memories that have no vector of this model yet, as (seq, partition, content)."""
-    rows = db.execute(
+def fill(db: apsw.Connection, vectors: Vectors, after: int, limit: int) -> int | None:
+    """Give a vector to the first `limit` active memories behind the row number `after` that have none of this model.
+
+    Returns the last one's row number; None where no more are left.
+    """
+    found: Sequence[tuple[Any, ...]] = db.execute(
         """select m.seq, m.scope, m.project_id, m.content from memories m left join vectors v using (seq)
-           where m.status = 'active' and v.model_id is not ? limit ?""",
-        (model_id, limit),
-    )
-    return [(seq, search.partition(Scope(scope), project_id), content) for seq, scope, project_id, content in rows]
+           where m.seq > ? and m.status = 'active' and v.model_id is not ? order by m.seq limit ?""",
+        (after, vectors.model_id, limit),
+    ).fetchall()
+    rows = [(seq, search.partition(Scope(scope), project_id), content) for seq, scope, project_id, content in found]
+    put_vectors(db, vectors, rows)
+    return rows[-1][0] if len(rows) == limit else None
 
 
 def _current(db: apsw.Connection, seq: int) -> _Row | None:
@@ -162,9 +229,11 @@ def use_model(db: apsw.Connection, name: str, dim: int) -> int:
     """Make `name` the model whose vectors the tables hold, and return its id; vectors of another one go."""
     db.execute("insert or ignore into embed_models (name, dim) values (?, ?)", (name, dim))
     model_id = int(db.execute("select model_id from embed_models where name = ?", (name,)).get)
-    if db.execute("select exists (select 1 from vectors where model_id <> ?)", (model_id,)).get:
-        for place in search.partitions(db):
-            search.drop_vectors(db, place)
-        db.execute("delete from vectors")
+    if meta.get(db, _MODEL) == str(model_id):
+        return model_id
+    for place in search.partitions(db):
+        search.drop_vectors(db, place)
+    db.execute("delete from vectors")
     db.execute("update embed_models set dim = ? where model_id = ?", (dim, model_id))
+    meta.put(db, _MODEL, str(model_id))
     return model_id

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from recalld.errors import InputError, StoreError, TransientError
+from recalld.errors import StoreError, TransientError
 from recalld.store import search
 
 BUSY_TIMEOUT_MS = 5_000
@@ -95,8 +95,6 @@ def translated(path: Path) -> Iterator[None]:
         raise TransientError(f"{path}: the disk is full; free some space, nothing is lost meanwhile") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreError(f"{path}: the database is damaged ({error}); `recalld doctor` tells what to do") from error
-    except apsw.ConstraintError as error:
-        raise InputError(f"the value is not allowed: {error}") from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
     except OSError as error:

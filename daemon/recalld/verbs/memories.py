@@ -12,7 +12,7 @@ import msgspec
 
 from recalld import redact
 from recalld.errors import InputError
-from recalld.model import Memory, Scope, Status, Type, moment, timestamp
+from recalld.model import Memory, Scope, Status, Type, timestamp
 from recalld.store import memories, meta
 from recalld.verbs import remember
 from recalld.verbs.context import Context, one_project
@@ -39,7 +39,7 @@ def add(db: apsw.Connection, context: Context, request: Add) -> Memory:
     where = one_project(db, context, request.project, request.cwd)
     content = sentence(context, request.text)
     ends = expiry(request.expires, context.now)
-    stated = remember.stated(content, request.type, request.scope, _tags(request.tags), ends)
+    stated = remember.stated(content, request.type, request.scope, tag_names(request.tags), ends)
     taken = remember.take(db, context, stated, remember.Said(where=where, at=context.now))
     if taken.memory_id is None:
         raise InputError("nothing was stored: there is no statement left in the text")
@@ -58,7 +58,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def edit(db: apsw.Connection, context: Context, request: Edit) -> Memory:
     """Put another sentence in a memory's place; the old one stays in its history."""
-    memory = _living(db, request.id)
+    memory = living(db, request.id)
     memories.update(db, memory.id, context.now, version=request.version, content=sentence(context, request.text))
     return memories.find(db, memory.id)
 
@@ -71,7 +71,7 @@ class Ids(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def delete(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]:
     """Delete memories for good: text, vector and history go, a tombstone keeps them from coming back."""
-    doomed = [_living(db, reference) for reference in dict.fromkeys(request.ids)]
+    doomed = [living(db, reference) for reference in dict.fromkeys(request.ids)]
     for memory in doomed:
         memories.erase(db, memory.id, context.now)
     return doomed
@@ -160,26 +160,28 @@ def point(text: str, now: datetime, direction: int) -> datetime:
     if period := re.fullmatch(r"(\d{1,5})([hdw])", text.strip()):
         return now + direction * timedelta(hours=int(period[1]) * {"h": 1, "d": 24, "w": 168}[period[2]])
     try:
-        at = moment(text.strip())
+        at = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise InputError(f"{text!r} is no time; write 2026-12-31, 90d or 12h") from error
     return at.astimezone(UTC)
 
 
 def _set_pinned(db: apsw.Connection, context: Context, request: Ids, *, pinned: bool) -> list[Memory]:
-    found = [_living(db, reference) for reference in dict.fromkeys(request.ids)]
+    found = [living(db, reference) for reference in dict.fromkeys(request.ids)]
     for memory in found:
         if memory.pinned != pinned:
             memories.update(db, memory.id, context.now, pinned=pinned)
     return [memories.find(db, memory.id) for memory in found]
 
 
-def _living(db: apsw.Connection, reference: str) -> Memory:
+def living(db: apsw.Connection, reference: str) -> Memory:
+    """The memory that `reference` begins. Raises InputError for an unknown one and a tombstone."""
     memory = memories.find(db, reference)
     if memory.status is Status.DELETED:
         raise InputError(f"{memory.id} was deleted")
     return memory
 
 
-def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+def tag_names(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Tags as they are stored: lower case, single blanks, none twice."""
     return tuple(dict.fromkeys(tag for tag in (" ".join(tag.split()).lower()[:60] for tag in tags) if tag))
