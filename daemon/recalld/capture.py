@@ -40,7 +40,7 @@ def recover(
         prompt_id=prompt_id,
         session_id=session_id,
         prompt=cleaned(prompt, mask),
-        context=turns.last_answer(db, session_id),
+        context=turns.last_turn(db, session_id),
         started_at=timestamp(now),
     )
     if not turns.open_turn(db, turn, where):
@@ -97,7 +97,7 @@ def _insert(
         prompt_id=prompt_id,
         session_id=session.session_id,
         prompt=cleaned(said.prompt, mask),
-        context=turns.last_answer(db, session.session_id),
+        context=turns.last_turn(db, session.session_id),
         started_at=said.started_at or timestamp(now),
     )
     turns.open_turn(db, turn, Where(cwd=session.cwd, project_id=session.project_id, branch=said.branch))

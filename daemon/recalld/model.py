@@ -96,7 +96,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """One user prompt and what the assistant answered. Texts are already redacted.
 
     prompt_id: Claude Code's id of the prompt; forks and resumes keep it.
-    context: the assistant's previous answer, to resolve "it" and "use that"; never extracted from.
+    context: the turn before, prompt and answer, to resolve "it" and "use that"; never extracted from.
     """
 
     prompt_id: str

@@ -50,7 +50,8 @@ def touch_session(
            values (?1, ?2, ?3, ?4, ?5, ?6, ?6)
            on conflict do update set project_id = excluded.project_id, cwd = excluded.cwd,
                transcript_path = coalesce(excluded.transcript_path, transcript_path),
-               headless = excluded.headless, last_event_at = excluded.last_event_at, ended_at = null""",
+               headless = excluded.headless, last_event_at = excluded.last_event_at, ended_at = null,
+               summed_up_at = null""",
         (session_id, where.project_id, where.cwd, transcript_path, int(headless), timestamp(now)),
     )
 
@@ -78,8 +79,10 @@ def _session(db: apsw.Connection, condition: str, value: str) -> Session | None:
 
 
 def mark_compacted(db: apsw.Connection, session_id: str, now: datetime) -> None:
-    """From now on nothing that was injected before is in the session's context."""
-    db.execute("update sessions set compacted_at = ? where session_id = ?", (timestamp(now), session_id))
+    """From now on nothing that was injected before is in the session's context, and there is room again."""
+    db.execute(
+        "update sessions set compacted_at = ?, context_tokens = null where session_id = ?", (timestamp(now), session_id)
+    )
 
 
 def mark_ended(db: apsw.Connection, session_id: str, now: datetime) -> None:
@@ -90,6 +93,24 @@ def mark_ended(db: apsw.Connection, session_id: str, now: datetime) -> None:
 def set_offset(db: apsw.Connection, session_id: str, offset: int) -> None:
     """Its transcript has been read up to this byte."""
     db.execute("update sessions set transcript_offset = ? where session_id = ?", (offset, session_id))
+
+
+def set_model(db: apsw.Connection, session_id: str, model: str) -> None:
+    """The model that the session was started with."""
+    db.execute("update sessions set model = ? where session_id = ?", (model, session_id))
+
+
+def set_context(db: apsw.Connection, session_id: str, tokens: int) -> None:
+    """So large was the session's newest request to its model."""
+    db.execute("update sessions set context_tokens = ? where session_id = ?", (tokens, session_id))
+
+
+def context(db: apsw.Connection, session_id: str) -> tuple[int, str]:
+    """The size of the session's newest request in tokens, and its model; 0 and '' where they are not known."""
+    row = db.execute(
+        "select coalesce(context_tokens, 0), coalesce(model, '') from sessions where session_id = ?", (session_id,)
+    ).fetchone()
+    return (int(row[0]), str(row[1])) if row else (0, "")
 
 
 def open_turn(db: apsw.Connection, turn: Turn, where: Where) -> bool:
@@ -148,14 +169,6 @@ def with_prompt(db: apsw.Connection, prompt_ids: list[str], prompts: list[str]) 
 def known(db: apsw.Connection, prompt_id: str) -> bool:
     """Whether this turn was captured before, in whatever session."""
     return bool(db.execute("select exists (select 1 from turns where prompt_id = ?)", (prompt_id,)).get)
-
-
-def last_answer(db: apsw.Connection, session_id: str) -> str:
-    """What the assistant said last in this session; empty where nothing."""
-    answer: str | None = db.execute(
-        "select answer from turns where session_id = ? and answer <> '' order by turn_id desc limit 1", (session_id,)
-    ).get
-    return answer or ""
 
 
 def last_turn(db: apsw.Connection, session_id: str) -> str:
