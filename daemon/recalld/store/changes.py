@@ -23,6 +23,9 @@ _MODEL = "embed_model"
 """Where `meta` has the id of the model whose vectors the tables hold."""
 
 
+DELETED_TEXT = "(deleted)"
+"""What stands in a turn in the place of what its owner deleted; an empty text would be filled from the transcript."""
+
 _HANGING = {
     "history": ("memory",), "tombstones": ("memory",), "memory_sources": ("memory",), "questions": ("memory",),
     "related": ("a", "b"), "conflicts": ("older", "newer"),
@@ -142,7 +145,9 @@ def _out_of_summaries(
     for cut in lost:
         memories.note(db, cut.id, "update", actor, now, batch)
     return [
-        _Change(cut.seq, cut.id, "update", Scope(cut.scope), cut.project_id, cut.version, "", "summary", cut.status, None)
+        _Change(
+            cut.seq, cut.id, "update", Scope(cut.scope), cut.project_id, cut.version, "", "summary", cut.status, None
+        )
         for cut in lost
     ]
 
@@ -171,6 +176,7 @@ def _forget(db: apsw.Connection, change: _Change, now: datetime) -> None:
     """Take the text out of the history and leave a keyed fingerprint of its terms."""
     earlier = [row[0] for row in db.execute("select content from history where memory = ?", (change.id,))]
     db.execute("update history set content = '' where memory = ?", (change.id,))
+    _forget_sources(db, change.id)
     terms, number = fingerprint([change.content, *filter(None, earlier)], meta.secret(db))
     db.execute("insert or replace into tombstones values (?, ?, ?, ?)", (change.id, terms, number, timestamp(now)))
     db.execute("delete from related where a = ? or b = ?", (change.id, change.id))
@@ -178,6 +184,20 @@ def _forget(db: apsw.Connection, change: _Change, now: datetime) -> None:
         "update conflicts set settled_at = ?, kept = iif(older = ?, 'newer', 'older') "
         "where (older = ? or newer = ?) and settled_at is null",
         (timestamp(now), change.id, change.id, change.id),
+    )
+
+
+def _forget_sources(db: apsw.Connection, memory_id: str) -> None:
+    """Take the words out of the turns that said it, of those that quote these as context, and of their receipts."""
+    said = "(select prompt_id from memory_sources where memory = ?)"
+    db.execute(f"update injections set query = '' where prompt_id in {said}", (memory_id,))
+    db.execute(
+        f"update turns set context = '' where session_id in (select session_id from turns where prompt_id in {said})",
+        (memory_id,),
+    )
+    db.execute(
+        f"update turns set prompt = ?, answer = ?, answers = '[]' where prompt_id in {said}",
+        (DELETED_TEXT, DELETED_TEXT, memory_id),
     )
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import apsw
 import msgspec
 
-from recalld.model import timestamp
+from recalld.model import Turn, timestamp
+
+LEAST_USEFUL = -3
+"""So far feedback lowers: later uses must make up for it before the memory counts as used at all."""
 
 
 class Considered(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +86,80 @@ def tokens_given(db: apsw.Connection, session_id: str) -> int:
     return total
 
 
+class Given(msgspec.Struct, frozen=True):
+    """A memory that a session was given, as it is now."""
+
+    injection_id: int
+    memory: str
+    content: str
+
+
+def unused(db: apsw.Connection, turn: Turn) -> list[Given]:
+    """What was in the session's context when this turn ended, and was not used by an earlier answer."""
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        """select i.injection_id, i.memory, m.content from injection_items i join injections j using (injection_id)
+           join sessions s using (session_id) join memories m on m.id = i.memory
+           where j.session_id = ?1 and i.given = 1 and i.used is not 1 and m.content <> ''
+             and (j.prompt_id = ?2 or j.at <= coalesce(?4, ?3))
+             and (s.compacted_at is null or s.compacted_at > ?3 or j.at >= s.compacted_at)""",
+        (turn.session_id, turn.prompt_id, turn.started_at, turn.ended_at),
+    ).fetchall()
+    return [Given(*row) for row in rows]
+
+
+def judged(db: apsw.Connection, given: Sequence[Given], used: Sequence[bool]) -> None:
+    """Record whether an answer used what was given; each memory's use counts once an injection."""
+    for item, was_used in zip(given, used, strict=True):
+        db.execute(
+            "update injection_items set used = ? where injection_id = ? and memory = ? and given = 1",
+            (int(was_used), item.injection_id, item.memory),
+        )
+        if was_used:
+            count_use(db, item.memory, 1)
+
+
+def count_use(db: apsw.Connection, memory_id: str, by: int) -> None:
+    """Count a real use of a memory, or (-1) that it was useless; never below LEAST_USEFUL."""
+    db.execute(
+        "update memories set useful_count = max(?, useful_count + ?) where id = ?", (LEAST_USEFUL, by, memory_id)
+    )
+
+
+def latest_with(db: apsw.Connection, memory_id: str, project_ids: Sequence[int] | None, *, given: bool) -> int | None:
+    """The newest injection that gave this memory; or, not `given`, that into a prompt of these projects that did not."""
+    if given:
+        row = db.execute(
+            "select max(injection_id) from injection_items where memory = ? and given = 1", (memory_id,)
+        ).fetchone()
+    else:
+        row = db.execute(
+            """select max(injection_id) from injections j
+               where event = 'UserPromptSubmit' and (? is null or project_id in (select value from json_each(?)))
+               and not exists (select 1 from injection_items i
+                               where i.injection_id = j.injection_id and memory = ? and given = 1)""",
+            (None if project_ids is None else "", json.dumps(project_ids or []), memory_id),
+        ).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
+def judge(db: apsw.Connection, memory_id: str, verdict: str, injection_id: int | None, now: datetime) -> None:
+    """Record what a person says of a memory: `useful`, `useless`, or `missed` where it should have been given."""
+    db.execute(
+        "insert into feedback (memory, verdict, injection_id, at) values (?, ?, ?, ?)",
+        (memory_id, verdict, injection_id, timestamp(now)),
+    )
+    if by := {"useful": 1, "useless": -1}.get(verdict):
+        count_use(db, memory_id, by)
+
+
 def latest(db: apsw.Connection, session_prefix: str | None, project_ids: Sequence[int] | None) -> Receipt | None:
-    """The newest receipt of the session whose id starts so, else of these projects, else of all."""
+    """The newest receipt of the session whose id starts so, else of these projects (none: of no project), else of all."""
     condition, values = "true", []
     if session_prefix:
         condition, values = "substr(session_id, 1, ?) = ?", [len(session_prefix), session_prefix]
-    elif project_ids:
-        condition, values = f"project_id in ({','.join('?' * len(project_ids))})", list(project_ids)
+    elif project_ids is not None:
+        here = f"project_id in ({','.join('?' * len(project_ids))})" if project_ids else "project_id is null"
+        condition, values = here, list(project_ids)
     row = db.execute(
         f"""select injection_id, session_id, project_id, prompt_id, event, query, at, tokens, ms
             from injections where {condition} order by injection_id desc limit 1""",

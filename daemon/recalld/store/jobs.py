@@ -41,7 +41,13 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 def enqueue(
-    db: apsw.Connection, kind: str, key: str, now: datetime, *, delay_s: float = 0, payload: dict[str, Any] | None = None
+    db: apsw.Connection,
+    kind: str,
+    key: str,
+    now: datetime,
+    *,
+    delay_s: float = 0,
+    payload: dict[str, Any] | None = None,
 ) -> None:
     """Add a job; nothing happens where one of this kind and key exists, done or not."""
     db.execute(
@@ -50,15 +56,24 @@ def enqueue(
     )
 
 
+def again(db: apsw.Connection, kind: str, key: str, now: datetime) -> None:
+    """Do a job once more that was done before all was known; nothing happens to one that is still to be done."""
+    db.execute(
+        """update jobs set state = 'ready', attempts = 0, payload = '{}', not_before = ?, finished_at = null
+           where kind = ? and key = ? and state = 'done'""",
+        (timestamp(now), kind, key),
+    )
+
+
 def claim_turns(db: apsw.Connection, owner: str, now: datetime, limit: int) -> list[Job]:
-    """The due extractions of one session, oldest first, now running for `owner`."""
+    """The due extractions of one session, oldest first, now running for `owner`. An imported past comes last."""
     return _claim(
         db,
         """select j.job_id from jobs j join turns t on t.prompt_id = j.key
            where j.kind = 'extract' and j.state = 'ready' and t.session_id = (
                select t.session_id from jobs j join turns t on t.prompt_id = j.key
                where j.kind = 'extract' and j.state = 'ready' and (j.not_before <= ?1 or j.not_before > ?2)
-               order by j.job_id limit 1)
+               order by j.payload ->> '$.past' is not null, j.job_id limit 1)
            order by t.turn_id limit ?3""",
         owner,
         now,

@@ -88,9 +88,7 @@ def get(db: apsw.Connection, memory_id: str) -> Memory | None:
 def by_seq(db: apsw.Connection, seqs: Iterable[int]) -> dict[int, Memory]:
     """The memories of these row numbers, in bulk."""
     wanted = json.dumps(list(seqs))
-    rows = db.execute(
-        f"select m.seq, {_COLUMNS} {_FROM} where m.seq in (select value from json_each(?))", (wanted,)
-    )
+    rows = db.execute(f"select m.seq, {_COLUMNS} {_FROM} where m.seq in (select value from json_each(?))", (wanted,))
     names = [column[0] for column in rows.get_description()] if wanted != "[]" else []
     return {row[0]: _memory(names[1:], row[1:]) for row in rows}
 
@@ -104,7 +102,9 @@ def find(db: apsw.Connection, reference: str) -> Memory:
     prefix = prefix if prefix.startswith("m-") else f"m-{prefix}"
     if not prefix[2:] or not set(prefix[2:]) <= set("0123456789abcdef"):
         raise InputError(f"{reference!r} is no memory id; `recalld list` shows them")
-    ids = [row[0] for row in db.execute("select id from memories where id between ? and ? limit 3", (prefix, prefix + "g"))]
+    ids = [
+        row[0] for row in db.execute("select id from memories where id between ? and ? limit 3", (prefix, prefix + "g"))
+    ]
     if not ids:
         raise InputError(f"no memory {prefix}; `recalld list --status all` shows them")
     if len(ids) > 1:
@@ -206,6 +206,45 @@ def open_conflicts(db: apsw.Connection, wanted: Filter) -> list[Conflict]:
     return [Conflict(number, older, newer, at) for number, older, newer, at in pairs if older and newer]
 
 
+def open_conflict_of(db: apsw.Connection, number: int) -> Conflict | None:
+    """The conflict of this number, if it is open."""
+    return next((found for found in open_conflicts(db, Filter(statuses=())) if found.conflict_id == number), None)
+
+
+def settle_both(db: apsw.Connection, one: str, other: str, now: datetime) -> None:
+    """Close the conflict of these two for good: both hold."""
+    db.execute(
+        """update conflicts set settled_at = ?1, kept = 'both'
+           where (older, newer) in ((?2, ?3), (?3, ?2)) and settled_at is null""",
+        (timestamp(now), one, other),
+    )
+
+
+def reopen_conflicts(db: apsw.Connection, memory_id: str, now: datetime) -> None:
+    """Open again what was settled against this memory, as far as the other side is in force; it is back."""
+    db.execute(
+        """update conflicts set settled_at = null, kept = null, opened_at = ?1
+           where settled_at is not null and ((older = ?2 and kept = 'newer') or (newer = ?2 and kept = 'older'))
+           and (select status from memories where id = iif(older = ?2, newer, older)) = 'active'""",
+        (timestamp(now), memory_id),
+    )
+
+
+def project_of(db: apsw.Connection, memory_id: str) -> int | None:
+    """The id of the project that a memory belongs to; None for user and org scope."""
+    found: int | None = db.execute("select project_id from memories where id = ?", (memory_id,)).get
+    return found
+
+
+def note(db: apsw.Connection, memory_id: str, action: str, actor: str, now: datetime, batch: str | None = None) -> None:
+    """Write into a memory's history what did not change its row."""
+    db.execute(
+        """insert into history (memory, version, action, actor, content, type, status, at, batch)
+           select id, version, ?, ?, '', type, status, ?, ? from memories where id = ?""",
+        (action, actor, timestamp(now), batch, memory_id),
+    )
+
+
 def settle_conflicts(db: apsw.Connection, memory_id: str, now: datetime, kept: str | None = None) -> None:
     """Close what is open on this memory, since it is gone or was decided on.
 
@@ -249,9 +288,15 @@ def _memories(db: apsw.Connection, where: str, values: Sequence[Any]) -> Iterato
 
 def _memory(names: Sequence[str], row: Sequence[Any]) -> Memory:
     fields = dict(zip(names, row, strict=True))
-    fields |= {name: json.loads(fields[name]) for name in _JSON}
+    fields |= {name: strings(fields[name]) for name in _JSON}
     fields |= {name: bool(fields[name]) for name in _BOOL}
     return msgspec.convert(fields, Memory)
+
+
+def strings(text: str) -> list[str]:
+    """The strings in a JSON list; whoever edits the database by hand may have left something else there."""
+    value = json.loads(text)
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _row(memory: Memory) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def touch_session(
            on conflict do update set project_id = excluded.project_id, cwd = excluded.cwd,
                transcript_path = coalesce(excluded.transcript_path, transcript_path),
                headless = excluded.headless, last_event_at = excluded.last_event_at, ended_at = null,
-               summed_up_at = null""",
+               summed_up_at = null, imported_at = null""",
         (session_id, where.project_id, where.cwd, transcript_path, int(headless), timestamp(now)),
     )
 
@@ -127,14 +127,20 @@ def open_turn(db: apsw.Connection, turn: Turn, where: Where) -> bool:
 
 def fill_turn(
     db: apsw.Connection, prompt_id: str, *, prompt: str = "", answer: str = "", answers: tuple[Answer, ...] = ()
-) -> None:
-    """Add what is known now of a turn; what was known before stays, but for a longer list of answers."""
+) -> bool:
+    """Add what is known now of a turn; what was known before stays, but for a longer list of answers.
+
+    Returns whether more of the person's own words is known now than before.
+    """
+    before = db.execute("select prompt, json_array_length(answers) from turns where prompt_id = ?", (prompt_id,)).fetchone()
     db.execute(
         """update turns set prompt = iif(prompt = '', ?2, prompt), answer = iif(answer = '', ?3, answer),
                answers = iif(json_array_length(?4) > json_array_length(answers), ?4, answers)
            where prompt_id = ?1""",
         (prompt_id, prompt, answer, json.dumps([[a.question, a.answer] for a in answers], ensure_ascii=False)),
     )
+    return before is not None and ((before[0] == "" and prompt != "") or len(answers) > before[1])
+
 
 
 def end_turn(db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False) -> None:
@@ -174,7 +180,8 @@ def known(db: apsw.Connection, prompt_id: str) -> bool:
 def last_turn(db: apsw.Connection, session_id: str) -> str:
     """The session's last prompt and its answer, as one text; empty where there is none."""
     row = db.execute(
-        "select prompt, answer from turns where session_id = ? order by turn_id desc limit 1", (session_id,)
+        "select prompt, answer from turns where session_id = ? order by started_at desc, turn_id desc limit 1",
+        (session_id,),
     ).fetchone()
     return "\n".join(part for part in row if part) if row else ""
 

@@ -36,8 +36,18 @@ create table project_places (
 create index project_places_project on project_places (project_id);
 create index project_places_inode on project_places (device, inode);
 
+-- What foreign keys would do, also for whoever deletes a project with plain `sqlite3`, where they are off.
+create trigger projects_deleted after delete on projects begin
+    delete from project_identities where project_id = old.project_id;
+    delete from project_places where project_id = old.project_id;
+    update sessions set project_id = null where project_id = old.project_id;
+    update turns set project_id = null where project_id = old.project_id;
+    delete from memories where project_id = old.project_id;
+end;
+
 -- Capture --------------------------------------------------------------------------------------------------------
 
+-- past_offset: how far `import transcripts` has read. imported_at: the session is known from its transcript alone.
 create table sessions (
     session_id        text primary key,
     project_id        integer references projects on delete set null,
@@ -45,12 +55,18 @@ create table sessions (
     transcript_path   text,
     transcript_offset integer not null default 0 check (transcript_offset >= 0),
     headless          integer not null default 0 check (headless in (0, 1)),
+    model             text,
+    context_tokens    integer,
     started_at        text not null,
     last_event_at     text not null,
     compacted_at      text,
-    ended_at          text
+    ended_at          text,
+    summed_up_at      text,
+    past_offset       integer not null default 0 check (past_offset >= 0),
+    imported_at       text
 ) strict, without rowid;
 create index sessions_project on sessions (project_id, last_event_at);
+create index sessions_to_sum_up on sessions (last_event_at) where summed_up_at is null and headless = 0;
 create index sessions_transcript on sessions (transcript_path) where transcript_path is not null;
 
 -- One row a user prompt, whatever session, fork or resume it was seen in: prompt_id is Claude Code's own and unique.
@@ -77,7 +93,7 @@ create index turns_started on turns (started_at);
 -- The durable queue. A running job belongs to the daemon run named in `owner`; any other run takes it back at once,
 -- so that no clock decides whether a lease has ended.
 create table jobs (
-    job_id      integer primary key,
+    job_id      integer primary key autoincrement,  -- never used again: what undo takes back is named after it
     kind        text not null check (kind in ('extract', 'embed', 'maintain')),
     key         text not null,
     payload     text not null default '{}' check (json_valid(payload)),
@@ -94,10 +110,15 @@ create table jobs (
 create index jobs_ready on jobs (kind, not_before) where state = 'ready';
 create index jobs_running on jobs (owner) where state = 'running';
 
+-- A job without its turn could never be done.
+create trigger turns_deleted after delete on turns begin
+    delete from jobs where kind = 'extract' and key = old.prompt_id and state <> 'done';
+end;
+
 -- Memories -------------------------------------------------------------------------------------------------------
 
 create table memories (
-    seq            integer primary key,
+    seq            integer primary key autoincrement,  -- never used again: search tables and tombstones go by it
     id             text not null unique check (length(id) = 22 and id glob 'm-*'),
     scope          text not null check (scope in ('user', 'project', 'org')),
     project_id     integer references projects on delete cascade,
@@ -130,6 +151,8 @@ create table memories (
 ) strict;
 create index memories_partition on memories (scope, project_id, status, type);
 create index memories_pinned on memories (scope, project_id) where pinned = 1 and status = 'active';
+create index memories_pending on memories (scope, project_id) where status = 'pending';
+create index memories_useful on memories (scope, project_id, useful_count) where useful_count > 0;
 create index memories_superseded_by on memories (superseded_by) where superseded_by is not null;
 create index memories_expires on memories (expires_at) where expires_at is not null and status = 'active';
 
@@ -162,6 +185,12 @@ create table memory_sources (
     primary key (memory, prompt_id)
 ) strict, without rowid;
 create index memory_sources_prompt on memory_sources (prompt_id);
+
+-- A person is asked once whether a pending memory holds; here stands which ones were asked about.
+create table questions (
+    memory   text primary key references memories (id) on delete cascade,
+    asked_at text not null
+) strict, without rowid;
 
 -- Each earlier state of a memory, and what was done to it by whom.
 create table history (
@@ -202,6 +231,10 @@ create table changes (
     status     text not null,
     row        text
 ) strict;
+
+create trigger memories_identity before update of seq, id on memories when new.seq <> old.seq or new.id <> old.id begin
+    select raise(abort, 'the id of a memory cannot change');
+end;
 
 create trigger memories_inserted after insert on memories begin
     insert into changes (seq, id, action, scope, project_id, version, content, type, status)

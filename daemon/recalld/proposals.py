@@ -1,0 +1,179 @@
+"""What full text and vectors propose for a question, with the two measures of likeness for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from recalld import likeness
+from recalld.model import Type, moment, timestamp
+from recalld.query import SLIGHT, Query
+from recalld.scored import Row, givable, owner
+from recalld.store import search
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEXICAL = 28
+NEAREST = 24
+"""How many memories full text and vectors propose, each, in a project."""
+BESIDE = 0.5
+"""And against that in user and team scope."""
+CONTEXT = 6
+"""For so many of the first of each, what was said just before and after is proposed too."""
+REACH = 2
+"""How many memories before and after."""
+ENOUGH = 6
+"""With so many real words in the query, single characters and the like propose nothing (they still count)."""
+COMMON, MANY = 0.3, 1_000
+"""Among more than MANY memories, the words that propose are held by no more than this share of them altogether."""
+PROGRESS = 8
+"""So many of the newest notes on progress are proposed where the prompt asks for them."""
+NEAR_S = 3600.0
+"""Memories of one session count as said together when no more than this lies between them."""
+
+
+class Filters(msgspec.Struct, frozen=True):
+    """What may be found at all; applied before ranking. Empty tuples and None admit everything."""
+
+    types: tuple[Type, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    min_confidence: float = 0.0
+
+    @property
+    def narrow(self) -> bool:
+        """Whether so much is left out that the allowed memories have to be listed first."""
+        return bool(self.types or self.tags or self.since or self.until)
+
+
+class Proposals(NamedTuple):
+    """Memories by seq, and of each: the share of the query's words it holds, its cosine, and its vector."""
+
+    rows: dict[int, Row]
+    words: dict[int, float]
+    cosines: dict[int, float]
+    vectors: dict[int, NDArray[np.float32]]
+
+
+def propose(
+    db: apsw.Connection,
+    partitions: Sequence[str],
+    query: Query,
+    vector: NDArray[np.float32] | None,
+    filters: Filters,
+    now: datetime,
+) -> Proposals:
+    """The memories that may fit the query. Without `vector` only full text is asked."""
+    found = Proposals({}, {}, {}, {})
+    held: dict[int, likeness.Texts] = {}
+    counts: dict[str, likeness.Counts] = {}
+    wanted = likeness.wanted(db, query.words)
+    for place in partitions:
+        counts[place] = likeness.Counts(*search.frequencies(db, place, wanted))
+        rows = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now)
+        found.rows.update(rows)
+        held |= search.indexed(db, place, rows)
+        if vector is not None:
+            cosines, vectors = search.compare(db, place, vector, rows)
+            found.cosines.update(cosines)
+            found.vectors.update(vectors)
+    found.words.update(likeness.measure(db, wanted, counts, held))
+    return found
+
+
+def together(a: Row, b: Row) -> bool:
+    """Whether two memories were said at about the same time in one session."""
+    if a.source_session is None or (a.source_session, a.scope, a.project_id) != (
+        b.source_session,
+        b.scope,
+        b.project_id,
+    ):
+        return False
+    return abs((moment(a.first_seen) - moment(b.first_seen)).total_seconds()) <= NEAR_S
+
+
+def _telling(db: apsw.Connection, query: Query, counts: likeness.Counts) -> list[str]:
+    """The words that propose memories: the rare ones first, as long as not too many memories hold them.
+
+    What nearly every memory holds ranks nothing and costs the most.
+    """
+    strong = [word for word, weight in query.words.items() if weight > SLIGHT]
+    words = strong if len(strong) >= ENOUGH else list(query.words)
+    if counts.memories <= MANY:
+        return words
+    stems = search.stemmer(db)
+    held = {word: max((counts.held.get(stem, 0) for stem in stems(word)), default=0) for word in words}
+    words = sorted((word for word in words if held[word]), key=held.__getitem__)
+    sums = accumulate(held[word] for word in words)
+    return words[: max(1, sum(total <= COMMON * counts.memories for total in sums))]
+
+
+def _first(
+    db: apsw.Connection, place: str, query: Query, words: list[str], vector: Any, filters: Filters, now: datetime
+) -> dict[int, Row]:
+    """The best of a partition by words and by vector, and what was said around them.
+
+    Asks for more as long as most of what was found may not be given (hedged, expired).
+    """
+    allowed = _allowed(db, place, filters) if filters.narrow else None
+    factor = 1.0 if owner(place)[1] else BESIDE
+    while True:
+        lexical, nearest = int(LEXICAL * factor), int(NEAREST * factor)
+        by_words = [hit.seq for hit in search.lexical(db, place, words, lexical, allowed)]
+        by_meaning: list[int] = []
+        if vector is not None:
+            by_meaning = [hit.seq for hit in search.nearest(db, place, vector, nearest, allowed)]
+        seqs = {*by_words, *by_meaning}
+        best = (*by_words[:CONTEXT], *by_meaning[:CONTEXT]) if allowed is None else ()
+        around = {seq + step for seq in best for step in range(-REACH, REACH + 1)} - seqs
+        rows = givable(db, seqs | around, filters.min_confidence, now)
+        full = len(by_words) == lexical or len(by_meaning) == nearest
+        if not full or 2 * len(rows.keys() & seqs) >= len(seqs):
+            break
+        factor *= 4
+    centres = [rows[seq] for seq in best if seq in rows]
+    for seq in around & rows.keys():
+        if not any(abs(seq - row.seq) <= REACH and together(rows[seq], row) for row in centres):
+            del rows[seq]
+    if query.status:
+        rows |= givable(db, _progress(db, place, filters), filters.min_confidence, now)
+    return rows
+
+
+def _progress(db: apsw.Connection, place: str, filters: Filters) -> Collection[int]:
+    """The newest notes on where work stands that the filters admit."""
+    kinds = tuple(kind for kind in (Type.PROGRESS, Type.SUMMARY) if not filters.types or kind in filters.types)
+    if not kinds:
+        return []
+    return _allowed(
+        db, place, msgspec.structs.replace(filters, types=kinds), "order by last_seen desc limit ?", PROGRESS
+    )
+
+
+def _allowed(db: apsw.Connection, place: str, filters: Filters, end: str = "", *rest: int) -> Collection[int]:
+    """The memories of a partition that the filters admit."""
+    conditions = ["status = 'active'", "scope = ?", "project_id is ?"]
+    values: list[str | int | None] = [*owner(place)]
+    if filters.types:
+        conditions.append("type in (select value from json_each(?))")
+        values.append(json.dumps(filters.types))
+    for tag in filters.tags:
+        conditions.append("exists (select 1 from json_each(tags) where value = ?)")
+        values.append(tag)
+    if filters.since:
+        conditions.append("last_seen >= ?")
+        values.append(timestamp(filters.since))
+    if filters.until:
+        conditions.append("last_seen < ?")
+        values.append(timestamp(filters.until))
+    query = f"select seq from memories where {' and '.join(conditions)} {end}"
+    return [int(row[0]) for row in db.execute(query, (*values, *rest))]

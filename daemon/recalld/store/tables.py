@@ -1,0 +1,28 @@
+"""What both indexes of a partition share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import apsw
+
+
+class Hit(NamedTuple):
+    """A found memory. value: bm25, larger is better, comparable inside a partition only; or the cosine, -1..1."""
+
+    seq: int
+    value: float
+
+
+def exists(db: apsw.Connection, table: str) -> bool:
+    """Whether the table was made yet."""
+    return db.table_exists("main", table)
+
+
+def listed(numbers: Collection[int] | None) -> tuple[str, ...]:
+    """The parameter for `in (select value from json_each(?))`; none for None."""
+    return () if numbers is None else (json.dumps(list(numbers)),)

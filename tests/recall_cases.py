@@ -1,0 +1,72 @@
+"""A small recall set of our own: what a team would tell, and what they would then type. English, Chinese, both."""
+
+from __future__ import annotations
+
+from recalld.model import Type
+
+MEMORIES = {
+    "pg": (Type.FACT, "The bookings service stores everything in Postgres 15; Oracle was retired."),
+    "money": (Type.DECISION, "Ticket amounts are integers in cents, never floats."),
+    "queue": (Type.DECISION, "Background work goes through NATS JetStream; RabbitMQ was dropped."),
+    "seatmap": (
+        Type.LESSON,
+        "The seat map froze in Firefox because the SVG had 40,000 nodes; it is drawn on a canvas now.",
+    ),
+    "gate": (Type.FACT, "The gate scanners speak MQTT to scanners.venue.example.org, port 8883."),
+    "e2e": (Type.DECISION, "End-to-end tests are written with Playwright and live in apps/box-office/e2e."),
+    "fixtures": (Type.PREFERENCE, "Test data comes from builders in test/make.ts, never from JSON fixtures."),
+    "freeze": (Type.FACT, "No deployment from Friday noon until Sunday night, when the shows are."),
+    "holds": (Type.FACT, "A seat is held for 8 minutes in the cart, then it is released."),
+    "oversell": (
+        Type.LESSON,
+        "Two shops oversold a show because the hold was checked in the cache; it is checked in the database now.",
+    ),
+    "refund": (Type.FACT, "Refunds go back to the original card within 5 days and keep the booking fee."),
+    "i18n": (Type.PREFERENCE, "Texts never stand in components; they go to locales/*.json."),
+    "progress": (Type.PROGRESS, "The waiting room is behind the flag queue-v2; the position display is still open."),
+    "sync": (Type.PROGRESS, "日历同步做完了导出，导入还没开始。"),
+    "tz": (Type.DECISION, "演出时间一律存 UTC，展示时按场馆所在时区。"),
+    "sms": (Type.LESSON, "短信验证码在港澳号码上收不到，要走国际通道。"),
+    "invoice": (Type.FACT, "发票由财务系统每天凌晨两点生成，接口在 /v3/invoices。"),
+    "naming": (Type.PREFERENCE, "数据库字段用下划线命名，接口字段用驼峰。"),
+    "wechat": (Type.FACT, "微信支付的商户号在 Vault 的 pay/wechat 下，回调要验签。"),
+    "cdn": (Type.FACT, "Posters are served from the CDN at img.venue.example.org and must be smaller than 300 kB."),
+    "alerts": (Type.DECISION, "Every alert needs a runbook link and an owner, or CI rejects the rule."),
+    "lint": (Type.PREFERENCE, "No default exports and no abbreviations in identifiers."),
+}
+
+PROMPTS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("which database do we use for bookings?", frozenset({"pg"})),
+    ("psql: connection refused on the bookings db", frozenset({"pg"})),
+    ("add a column for the ticket price", frozenset({"money"})),
+    ("move the mail sending into a background job", frozenset({"queue"})),
+    ("the seat map hangs in firefox again", frozenset({"seatmap"})),
+    ("scanner at gate 4 cannot connect", frozenset({"gate"})),
+    ("write an e2e test for the box office", frozenset({"e2e"})),
+    ("can we deploy on saturday?", frozenset({"freeze"})),
+    ("how long is a seat held in the cart", frozenset({"holds"})),
+    ("a show was oversold by two seats, why", frozenset({"oversell"})),
+    ("customer asks when the refund arrives", frozenset({"refund"})),
+    ("what is still open for the waiting room?", frozenset({"progress"})),
+    ("日历同步做到哪了", frozenset({"sync"})),
+    ("演出时间差了八小时，时区不对", frozenset({"tz"})),
+    ("香港用户收不到短信验证码", frozenset({"sms"})),
+    ("发票接口是哪个", frozenset({"invoice"})),
+    ("微信支付回调报错", frozenset({"wechat"})),
+    ("购票数据库用的什么", frozenset({"pg"})),
+    ("退款多久到账", frozenset({"refund"})),
+    ("where do the invoices come from", frozenset({"invoice"})),
+    ("wechat pay callback fails the signature check", frozenset({"wechat"})),
+    ("the poster upload is rejected, how big may it be", frozenset({"cdn"})),
+    ("add an alert for the queue depth", frozenset({"alerts"})),
+    ("continue", frozenset()),
+    ("继续", frozenset()),
+    ("thanks, looks good", frozenset()),
+    ("what's the difference between let and const", frozenset()),
+    ("explain the observer pattern", frozenset()),
+    ("translate 'good morning' to French", frozenset()),
+    ("how do I quit vim", frozenset()),
+    ("讲讲二叉树的遍历", frozenset()),
+    ("rename `tmp` to `buffer` here", frozenset()),
+    ("write a haiku about rain", frozenset()),
+)
