@@ -19,7 +19,7 @@ from recalld import embed, wire
 from recalld.learn import Learner
 from recalld.service import Service
 from recalld.settings import Settings
-from recalld.store import changes, jobs, turns
+from recalld.store import changes, jobs, meta, turns
 from recalld.store.changes import Vectors
 from recalld.store.store import Store, utc_now
 from recalld.verbs import registry
@@ -258,7 +258,7 @@ def test_an_excluded_folder_is_left_alone(run: Any) -> None:
 
 def test_a_pause_stops_injection_and_capture(run: Any) -> None:
     async def work(house: House) -> None:
-        house.service.paused = True
+        await house.store.write(meta.put, meta.PAUSED, "2026")
         await house.add("The orders database is PostgreSQL 16.")
         assert await house.prompt("which database do the orders use?", "p1") == ""
         await house.stop("p1")
@@ -351,7 +351,7 @@ def test_what_was_spooled_is_dropped_while_paused(run: Any) -> None:
         payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "cwd": str(house.home / "shop"),
                    "prompt_id": "p1", "prompt": "We decided to use pnpm."}  # fmt: skip
         (house.home / "spool" / "1-1.hook").write_bytes(b"hook prompt entrypoint=cli\n" + json.dumps(payload).encode())
-        house.service.paused = True
+        await house.store.write(meta.put, meta.PAUSED, "2026")
         await house.worker.take_spool()
         assert await house.turns() == []
         assert list((house.home / "spool").iterdir()) == []

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from recalld import embed, maintain
 from recalld.errors import ConflictError, InputError
 from recalld.model import Answer, Memory, Scope, Status, Turn, Type, new_id, timestamp
-from recalld.store import jobs, memories, search, turns
+from recalld.store import changes, jobs, memories, search, turns
 from recalld.store.connection import open_writer, transaction
 from recalld.store.migrate import NewerDatabaseError, migrate, scripts
 from recalld.store.store import Store
@@ -250,3 +251,27 @@ def test_every_table_is_strict_and_every_foreign_key_holds(tmp_path: Path) -> No
     with transaction(db):
         memories.insert(db, memory("x"), None)
     assert list(db.execute("pragma foreign_key_check")) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["delete from vec_user", "drop table vec_user", "update sig_user set keys = x'00'", "drop table fts_user",
+     "delete from fts_user_data", "update vec_user set key = key + 1600"],
+)  # fmt: skip
+def test_a_damaged_index_is_noticed_and_made_anew_without_a_new_version(tmp_path: Path, damage: str) -> None:
+    embedder = embed.load("builtin", tmp_path)
+
+    async def work(store: Store) -> None:
+        model = await store.write(changes.use_model, embedder.name, embedder.dim)
+        store.vectors = changes.Vectors(model, embedder)
+        old = await store.write(memories.insert, memory("we use PostgreSQL"), None)
+        assert await store.write(maintain.repair) == ()
+        await store.write(lambda db: db.execute(damage))
+        assert await store.write(maintain.repair) == ("user",)
+        await store.write(changes.fill, store.vectors, 0, 100)
+        assert await store.read(found, "postgresql")
+        assert await store.read(search.nearest, "user", embedder.encode(["database"])[0], 5)
+        assert await store.write(maintain.repair) == ()
+        assert (await store.read(memories.find, old.id)).version == 1
+
+    with_store(tmp_path, work)

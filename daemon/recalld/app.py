@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import gc
 import logging
 import os
 import secrets
@@ -19,16 +18,18 @@ from typing import Any
 
 import msgspec
 
-from recalld import __version__, embed, maintain, system, wire
+from recalld import __version__, maintain, system, wire
 from recalld.doors.socket import Door, success
-from recalld.errors import RecalldError, UnavailableError
+from recalld.errors import UnavailableError
+from recalld.known_files import KnownFiles
 from recalld.learn import Learner
 from recalld.model import Status, timestamp
 from recalld.paths import Paths, claude_config_dirs
 from recalld.service import Service
 from recalld.settings import Settings
-from recalld.store import changes, jobs, memories, meta, usage
+from recalld.store import jobs, memories, meta, usage
 from recalld.store.store import Store, utc_now
+from recalld.vectors import Model
 from recalld.verbs import registry
 from recalld.watch import Watch
 from recalld.worker import Worker
@@ -38,7 +39,10 @@ log = logging.getLogger(__name__)
 UPKEEP_DELAY = timedelta(minutes=5)
 """The first upkeep after a start waits, so that a login is not made slower."""
 
-_PAUSED = "paused"
+CHECK_HOME_S = 1.0
+
+MODEL_PATIENCE_S = 10.0
+"""Learning waits so long for the model; one that has to be fetched may take longer."""
 
 
 class AlreadyRunningError(UnavailableError):
@@ -56,15 +60,17 @@ class Daemon:
         self._started = time.monotonic()
         self._settings = Settings(paths.config)
         self._store = Store(paths.database, paths.backups)
-        self._service = Service(self._store, self._settings, utc_now, Path.home(), self._wake, self._touch)
+        self._service = Service(
+            self._store, self._settings, utc_now, Path.home(), self._wake, self._touch,
+            KnownFiles(claude_config_dirs()[0]),
+        )  # fmt: skip
         self._learner = Learner(self._store, self._service, environ)
         self._worker = Worker(
             self._store, self._service, self._learner, secrets.token_hex(8), utc_now, paths.spool, self._upkeep
         )
         self._door = Door(paths.socket, self._answer)
         self._watches: list[Watch] = []
-        self._model_state = "loading"
-        self._model_name = self._settings.current.embed.model
+        self._model = Model(self._store, self._settings, paths.models, self._wake)
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -73,12 +79,12 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        self._service.paused = await self._store.read(meta.get, _PAUSED) is not None
         await self._door.open(inherited)
         log.info("recalld %s serves at %s", __version__, self._paths.socket)
         system.notify("READY=1")
         self._begin(self._door.keep())
         self._begin(self._heartbeat())
+        self._begin(self._mind_the_home())
         self._begin(self._start_learning())
         try:
             await self._stopping.wait()
@@ -122,22 +128,10 @@ class Daemon:
 
     async def _start_learning(self) -> None:
         """The model first, so that what is learnt gets its vectors at once; hooks are answered meanwhile."""
-        await self._load_model()
+        self._begin(self._model.keep())
+        await self._model.first_try(MODEL_PATIENCE_S)
         self._watch()
         await self._worker.run()
-
-    async def _load_model(self) -> None:
-        try:
-            embedder = await asyncio.to_thread(embed.load, self._model_name, self._paths.models)
-        except UnavailableError as error:
-            self._model_state = f"unavailable: {error}"
-            log.warning("vectors are paused: %s", error)
-            return
-        model_id = await self._store.write(changes.use_model, embedder.name, embedder.dim)
-        self._store.vectors = changes.Vectors(model_id, embedder)
-        self._model_name, self._model_state = embedder.name, "ready"
-        gc.collect()
-        gc.freeze()
 
     def _watch(self) -> None:
         loop = asyncio.get_running_loop()
@@ -150,27 +144,35 @@ class Daemon:
         self._begin(self._logged(self._worker.quiet(path)))
 
     def _spooled(self, path: Path) -> None:
-        self._begin(self._logged(self._worker.take_spool()))
+        self._worker.look_in_spool()
 
     async def _logged(self, work: Any) -> None:
         try:
             await work
-        except RecalldError as error:
-            log.warning("%s", error)
+        except Exception:  # one transcript or spool file must not end the daemon
+            log.exception("background work failed")
 
     async def _heartbeat(self) -> None:
         """Tell systemd's watchdog that the loop turns and the database answers."""
         every_s = system.watchdog_s()
         while every_s:
-            await self._store.read(meta.get, _PAUSED)
+            await self._store.read(meta.get, meta.PAUSED)
             system.notify("WATCHDOG=1")
             await asyncio.sleep(every_s / 3)
+
+    async def _mind_the_home(self) -> None:
+        """End when the home was moved away or replaced: another daemon may serve there by now."""
+        while os.fstat(self._lock).st_ino == _inode(self._paths.lock):  # noqa: ASYNC110  # nobody tells of it
+            await asyncio.sleep(CHECK_HOME_S)
+        log.error("%s was moved or replaced; this daemon ends", self._paths.data)
+        self.stop()
 
     async def _upkeep(self) -> None:
         if time.monotonic() - self._started > UPKEEP_DELAY.total_seconds():
             await maintain_now(self._store, self._settings, self._paths, force=False)
 
     async def _answer(self, request: wire.Request) -> bytes:
+        self._model.look()
         if request.door == "hook":
             return await self._service.hook(request)
         arguments = wire.call_arguments(request.payload)
@@ -178,7 +180,10 @@ class Daemon:
             return success(await own(arguments))
         source = str(arguments.pop("source", "cli"))
         context = self._service.context(source)
-        return success(await registry.call(self._store, context, request.name, arguments))
+        answer = await registry.call(self._store, context, request.name, arguments)
+        if request.name == "past":
+            self._wake()  # it queued turns
+        return success(answer)
 
     async def _call_status(self, arguments: dict[str, Any]) -> dict[str, Any]:
         facts = await self._store.read(store_status)
@@ -189,7 +194,7 @@ class Daemon:
             "uptime_s": round(time.monotonic() - self._started, 1),
             "backend": choice.backend,
             "backend_reason": self._learner.held_up or choice.reason,
-            "model": {"id": self._model_name, "state": self._model_state},
+            "model": {"id": self._model.name, "state": self._model.state},
             "watch": self._watches[0].mode if self._watches else "off",
             "spool": _spool_size(self._paths.spool),
             "home": str(self._paths.data),
@@ -199,13 +204,11 @@ class Daemon:
         }
 
     async def _call_pause(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.put, _PAUSED, timestamp(utc_now()))
-        self._service.paused = True
+        await self._store.write_durably(meta.put, meta.PAUSED, timestamp(utc_now()))
         return {"paused": True}
 
     async def _call_resume(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.remove, _PAUSED)
-        self._service.paused = False
+        await self._store.write_durably(meta.remove, meta.PAUSED)
         return {"paused": False}
 
     async def _call_stop(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -236,7 +239,7 @@ class Direct:
         """What `verb` answers, as plain data like that of the daemon."""
         if verb in ("pause", "resume"):
             value = (timestamp(utc_now()),) if verb == "pause" else ()
-            await self._store.write_durably(meta.put if value else meta.remove, _PAUSED, *value)
+            await self._store.write_durably(meta.put if value else meta.remove, meta.PAUSED, *value)
             return {"paused": verb == "pause"}
         if verb == "maintain":
             dry_run = bool(arguments.get("dry_run"))
@@ -271,8 +274,9 @@ async def maintain_now(store: Store, settings: Settings, paths: Paths, *, force:
         return None
     saved = await store.outside(maintain.back_up, paths.backups, now, keep)
     report = await store.act("maintain", None, False, maintain.tidy, now, keep)
+    repaired = await store.write(maintain.repair)
     await store.outside(maintain.shrink)
-    return msgspec.structs.replace(report, backup=str(saved))
+    return msgspec.structs.replace(report, backup=str(saved), repaired=repaired)
 
 
 async def _maintain(store: Store, settings: Settings, paths: Paths, *, dry_run: bool) -> maintain.Report | None:
@@ -291,7 +295,7 @@ def store_status(db: Any) -> dict[str, Any]:
         "jobs": msgspec.to_builtins(jobs.counts(db)),
         "spend": msgspec.to_builtins(spend),
         "last_error": jobs.last_error(db),
-        "paused": meta.get(db, _PAUSED) is not None,
+        "paused": meta.get(db, meta.PAUSED) is not None,
     }
 
 
@@ -299,6 +303,13 @@ def _spool_size(folder: Path) -> int:
     with contextlib.suppress(OSError):
         return sum(file.suffix == ".hook" for file in folder.iterdir())
     return 0
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
 
 
 def _take_lock(path: Path) -> int:

@@ -22,29 +22,38 @@ LEEWAY = timedelta(minutes=2)
 Redact = Callable[[str], str]
 
 
-def begin(
-    db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, mask: Redact, now: datetime
-) -> None:
-    """A prompt was submitted: the session's open turns were interrupted, a new one begins."""
-    for earlier in turns.open_turns(db, session_id):
-        if earlier != prompt_id:
-            end(db, earlier, now, interrupted=True)
-    recover(db, session_id, prompt_id, prompt, where, mask, now)
+def begin(db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, now: datetime) -> bool:
+    """A prompt was submitted: the session's open turns were interrupted, a new one begins.
+
+    Returns whether a turn was queued by that.
+    """
+    interrupted = [earlier for earlier in turns.open_turns(db, session_id) if earlier != prompt_id]
+    for earlier in interrupted:
+        end(db, earlier, now, interrupted=True)
+    recover(db, session_id, prompt_id, prompt, where, now)
+    return bool(interrupted)
 
 
-def recover(
-    db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, mask: Redact, now: datetime
-) -> None:
+def recover(db: apsw.Connection, session_id: str, prompt_id: str, prompt: str, where: Where, now: datetime) -> None:
     """Store a turn that is heard of late or for the first time; it says nothing about the others."""
     turn = Turn(
         prompt_id=prompt_id,
         session_id=session_id,
-        prompt=cleaned(prompt, mask),
+        prompt=prompt,
         context=turns.last_turn(db, session_id),
         started_at=timestamp(now),
     )
     if not turns.open_turn(db, turn, where):
-        turns.fill_turn(db, prompt_id, prompt=turn.prompt)
+        fill(db, prompt_id, now, prompt=turn.prompt)
+
+
+def fill(
+    db: apsw.Connection, prompt_id: str, now: datetime, *, prompt: str = "", answer: str = "",
+    answers: tuple[Answer, ...] = (),
+) -> None:  # fmt: skip
+    """Add what is known now of a turn; words of the person's that come after its extraction are extracted, too."""
+    if turns.fill_turn(db, prompt_id, prompt=prompt, answer=answer, answers=answers):
+        jobs.again(db, "extract", prompt_id, now)
 
 
 def end(db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False) -> None:
@@ -68,8 +77,8 @@ def absorb(
             if not over or _before(said, oldest):
                 continue
             _insert(db, session, prompt_id, said, mask, now)
-        turns.fill_turn(
-            db, prompt_id,
+        fill(
+            db, prompt_id, now,
             prompt=cleaned(said.prompt, mask),
             answer=cleaned(said.answer, mask),
             answers=tuple(Answer(cleaned(a.question, mask), cleaned(a.answer, mask)) for a in said.answers),

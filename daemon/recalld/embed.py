@@ -1,7 +1,8 @@
 """Sentence vectors from a static model: token vectors looked up, weighed and averaged. No network, no torch.
 
-A model is a folder in the model2vec layout (`config.json`, `tokenizer.json`, `model.safetensors`). It is read here
-directly: the model2vec package gives the same vectors (a test compares them) but keeps 40 MiB more in memory.
+A model is a folder in the model2vec layout (`config.json`, `tokenizer.json`, `model.safetensors`). The one of the
+package is read directly, since importing model2vec keeps 48 MiB more in memory; any other by model2vec itself. A test
+holds their vectors equal.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 BUILTIN = "builtin"
 BUILTIN_NAME = "zhen2-256"
@@ -32,7 +34,6 @@ PASSAGE_CHARS = 600
 MAX_PASSAGES = 16
 
 _FILES = ("config.json", "tokenizer.json", "model.safetensors")
-_TABLES = ("embeddings", "embedding.weight")
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
 _BREAK = re.compile(r"(?<=[.!?;\n。！？；])")
 
@@ -44,23 +45,21 @@ class Embedder:
     dim: the length of a vector.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
-        """Raises UnavailableError if the folder holds no model of this layout."""
-        from tokenizers import Tokenizer
-
-        try:
-            tensors = _tensors(folder / "model.safetensors")
-            self._table = next(tensors[key] for key in _TABLES if key in tensors)
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        except Exception as error:  # tokenizers raises bare Exception
-            raise UnavailableError(f"no usable model2vec model in {folder}: {error!r}") from error
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Tokenizer,
+        table: NDArray[Any],
+        weights: NDArray[Any] | None,
+        mapping: NDArray[Any] | None,
+    ) -> None:
+        """table: a row a token, or a row a number of `mapping`, which has one a token. weights: a factor a token."""
         self.name = name
-        self.dim = int(self._table.shape[1])
-        self._weights = tensors.get("weights")
-        self._mapping = tensors.get("mapping")
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._unknown = _unknown_token(self._tokenizer)
+        self.dim = int(table.shape[1])
+        self._tokenizer, self._table, self._weights, self._mapping = tokenizer, table, weights, mapping
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MAX_TOKENS)
+        self._unknown = _unknown_token(tokenizer)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, in order, of length 1; a text without a letter or digit has the zero row."""
@@ -126,7 +125,7 @@ def passages(text: str, names: Sequence[str] = ()) -> list[str]:
 
 def _load(name: str, models: Path) -> Embedder:
     if name == BUILTIN:
-        return Embedder(BUILTIN_NAME, Path(str(resources.files("recalld") / "embedding_model")))
+        return _builtin(Path(str(resources.files("recalld") / "embedding_model")))
     folder = Path(name).expanduser()
     if not folder.is_dir():
         folder = _fetched(name, models)
@@ -135,7 +134,30 @@ def _load(name: str, models: Path) -> Embedder:
         raise UnavailableError(f"{folder} is no model2vec model: {', '.join(missing)} missing")
     with (folder / "model.safetensors").open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Embedder(f"{name}@{digest[:12]}", folder)
+    return _other(f"{name}@{digest[:12]}", folder)
+
+
+def _builtin(folder: Path) -> Embedder:
+    """The model of the package, its matrix mapped into memory: 50 MiB in all, where model2vec itself takes 98."""
+    from tokenizers import Tokenizer
+
+    try:
+        tensors = _tensors(folder / "model.safetensors")
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        return Embedder(BUILTIN_NAME, tokenizer, tensors["embeddings"], tensors["weights"], None)
+    except Exception as error:  # tokenizers raises bare Exception
+        raise UnavailableError(f"the model of the package cannot be read: {error!r}") from error
+
+
+def _other(name: str, folder: Path) -> Embedder:
+    """Any model of the model2vec layout, as model2vec itself reads it."""
+    from model2vec import StaticModel
+
+    try:
+        model = StaticModel.from_pretrained(folder)
+        return Embedder(name, model.tokenizer, model.embedding, model.weights, model.token_mapping)
+    except Exception as error:  # tokenizers raises bare Exception
+        raise UnavailableError(f"no usable model2vec model in {folder}: {error!r}") from error
 
 
 def _fetched(name: str, models: Path) -> Path:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
+
+from recalld import lines
 
 TAIL_BYTES = 8 * 1024 * 1024
 """Looked at from the end; what stands before has long been compacted away."""
@@ -17,19 +18,15 @@ _ID = re.compile(rb"\((m-[0-9a-f]{6,20})[),]")
 
 def given_ids(path: Path) -> frozenset[str]:
     """The (shortened) ids of the memories injected since the last compaction; none where it cannot be read."""
+    found: set[str] = set()
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with lines.open_regular(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            for line in file:
+                if _COMPACTED in line:
+                    found.clear()
+                elif _OURS in line:
+                    found.update(match.decode() for match in _ID.findall(line))
     except OSError:
         return frozenset()
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return frozenset()
-        file.seek(max(0, status.st_size - TAIL_BYTES))
-        found: set[str] = set()
-        for line in file:
-            if _COMPACTED in line:
-                found.clear()
-            elif _OURS in line:
-                found.update(match.decode() for match in _ID.findall(line))
     return frozenset(found)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
 import msgspec
 
-from recalld import decay
+from recalld import condense, decay
+from recalld.condense import Digest
 from recalld.config import KeepConfig
 from recalld.model import Memory, Status, timestamp
-from recalld.store import memories, meta, search
+from recalld.store import changes, memories, meta, search
 from recalld.store.migrate import backup
+
+log = logging.getLogger(__name__)
 
 EVERY = timedelta(days=1)
 RECEIPTS_DAYS = 90
@@ -21,9 +25,14 @@ _DONE = "maintained_at"
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, or would be. turns, receipts, jobs: rows removed. repaired: partitions indexed anew."""
+    """What was done, or would be.
+
+    summaries: topics put together, with the memories that each stands for. turns, receipts, jobs: rows removed.
+    repaired: partitions indexed anew.
+    """
 
     archived: tuple[Memory, ...] = ()
+    summaries: tuple[Digest, ...] = ()
     turns: int = 0
     receipts: int = 0
     jobs: int = 0
@@ -39,12 +48,15 @@ def due(db: apsw.Connection, now: datetime) -> bool:
 
 def plan(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
     """What `tidy` would do now."""
-    ended = tuple(
-        memory for memory in memories.listing(db, memories.Filter()) if decay.due(memory, now, keep) is Status.ARCHIVED
-    )
+    stored = memories.listing(db, memories.Filter())
+    ended = tuple(memory for memory in stored if decay.due(memory, now, keep) is Status.ARCHIVED)
+    numbers = dict(db.execute("select id, project_id from memories where status = 'active' and scope = 'project'"))
+    gone = {memory.id for memory in ended}
+    lasting = ((numbers[memory.id], memory) for memory in stored if memory.id in numbers and memory.id not in gone)
     old_turns, old_receipts, old_jobs = _old(now, keep)
     return Report(
         archived=ended,
+        summaries=tuple(condense.plan(lasting, now)),
         turns=_count(db, f"turns where {_OLD_TURNS}", old_turns),
         receipts=_count(db, "injections where at < ?", old_receipts),
         jobs=_count(db, "jobs where state = 'done' and finished_at < ?", old_jobs),
@@ -52,16 +64,26 @@ def plan(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
 
 
 def tidy(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
-    """Archive and remove what is due, mend indexes that do not match."""
+    """Archive and remove what is due."""
     planned = plan(db, now, keep)
     for memory in planned.archived:
         memories.update(db, memory.id, now, status=Status.ARCHIVED)
+    for digest in planned.summaries:
+        _condense(db, digest, now)
     old_turns, old_receipts, old_jobs = _old(now, keep)
     db.execute(f"delete from turns where {_OLD_TURNS}", (old_turns,))
     db.execute("delete from injections where at < ?", (old_receipts,))
     db.execute("delete from jobs where state = 'done' and finished_at < ?", (old_jobs,))
     meta.put(db, _DONE, timestamp(now))
-    return msgspec.structs.replace(planned, repaired=_repair(db))
+    return planned
+
+
+def _condense(db: apsw.Connection, digest: Digest, now: datetime) -> None:
+    """One summary in the place of its members, which stay in the archive, linked with it."""
+    made = memories.insert(db, condense.summary(digest, now), digest.project_id)
+    for member in digest.members:
+        memories.update(db, member.id, now, status=Status.ARCHIVED)
+        memories.relate(db, made.id, member.id)
 
 
 def back_up(db: apsw.Connection, folder: Path, now: datetime, keep: KeepConfig) -> Path:
@@ -93,14 +115,15 @@ def _count(db: apsw.Connection, what: str, before: str) -> int:
     return int(db.execute(f"select count(*) from {what}", (before,)).get)
 
 
-def _repair(db: apsw.Connection) -> tuple[str, ...]:
-    """Index anew each partition whose full text is damaged or misses rows; vectors follow by themselves."""
+def repair(db: apsw.Connection) -> tuple[str, ...]:
+    """Index anew each partition whose indexes are damaged or do not match its memories; returns which those were.
+
+    Call it with `changes` worked off.
+    """
     broken = tuple(place for place in sorted(_partitions(db)) if not search.sound(db, place))
     for place in broken:
-        search.drop(db, place)
-        condition = "scope = ?" if not place.startswith("p") else "project_id = cast(substr(?, 2) as integer)"
-        # The update trigger has each of these rows indexed before the transaction commits.
-        db.execute(f"update memories set type = type where status = 'active' and {condition}", (place,))
+        log.warning("the indexes of %s were damaged and are made anew", place)
+        changes.reindex(db, place)
     return broken
 
 

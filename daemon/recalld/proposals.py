@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ import msgspec
 from recalld import likeness
 from recalld.model import Type, moment, timestamp
 from recalld.query import SLIGHT, Query
-from recalld.scored import Row, givable, owner
+from recalld.scored import Row, givable
 from recalld.store import search
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def propose(
     held: dict[int, likeness.Texts] = {}
     counts: dict[str, likeness.Counts] = {}
     wanted = likeness.wanted(db, query.words)
-    for place in partitions:
+    for place in filter(partial(search.holds, db), partitions):
         counts[place] = likeness.Counts(*search.frequencies(db, place, wanted))
         rows = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now)
         found.rows.update(rows)
@@ -125,7 +126,7 @@ def _first(
     Asks for more as long as most of what was found may not be given (hedged, expired).
     """
     allowed = _allowed(db, place, filters) if filters.narrow else None
-    factor = 1.0 if owner(place)[1] else BESIDE
+    factor = 1.0 if search.owner(place)[1] else BESIDE
     while True:
         lexical, nearest = int(LEXICAL * factor), int(NEAREST * factor)
         by_words = [hit.seq for hit in search.lexical(db, place, words, lexical, allowed)]
@@ -162,7 +163,7 @@ def _progress(db: apsw.Connection, place: str, filters: Filters) -> Collection[i
 def _allowed(db: apsw.Connection, place: str, filters: Filters, end: str = "", *rest: int) -> Collection[int]:
     """The memories of a partition that the filters admit."""
     conditions = ["status = 'active'", "scope = ?", "project_id is ?"]
-    values: list[str | int | None] = [*owner(place)]
+    values: list[str | int | None] = [*search.owner(place)]
     if filters.types:
         conditions.append("type in (select value from json_each(?))")
         values.append(json.dumps(filters.types))

@@ -18,8 +18,9 @@ from recalld.config import MemoryConfig
 from recalld.model import Origin, Scope, Type
 from recalld.proposals import Filters, Proposals, propose, together
 from recalld.query import Query, inside
-from recalld.scored import Row, Scored, most_hits, owner, score, scored, with_conflicts, with_handles
+from recalld.scored import Row, Scored, most_hits, score, scored, with_conflicts, with_handles
 from recalld.standing import standing
+from recalld.store import search
 
 if TYPE_CHECKING:
     import apsw
@@ -105,7 +106,7 @@ def rank(
 
 def _projects(db: apsw.Connection, partitions: Sequence[str]) -> list[str]:
     """The names of the projects among `partitions`."""
-    ids = [owner(place)[1] for place in partitions]
+    ids = [search.owner(place)[1] for place in partitions]
     rows = (
         db.execute("select name from projects where project_id = ?", (number,)).fetchone() for number in ids if number
     )

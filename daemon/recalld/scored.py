@@ -12,6 +12,7 @@ import msgspec
 
 from recalld.config import MemoryConfig
 from recalld.model import Origin, Scope, Type, moment, timestamp
+from recalld.store import search
 
 if TYPE_CHECKING:
     import apsw
@@ -70,11 +71,6 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
     newer: tuple[str, ...] = ()
 
 
-def owner(partition: str) -> tuple[str, int | None]:
-    """The scope and project_id of a partition's memories."""
-    return ("project", int(partition[1:])) if partition[0] == "p" else (partition, None)
-
-
 def givable(db: apsw.Connection, seqs: Collection[int], min_confidence: float, now: datetime) -> dict[int, Row]:
     """Those of `seqs` that may be given: active, confident enough, not expired."""
     found = db.execute(
@@ -113,7 +109,7 @@ def most_hits(db: apsw.Connection, partitions: Sequence[str]) -> int:
         row = db.execute(
             """select useful_count from memories where scope = ? and project_id is ? and useful_count > 0
                order by useful_count desc limit 1""",
-            owner(place),
+            search.owner(place),
         ).fetchone()
         most = max(most, int(row[0]) if row else 0)
     return most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable
@@ -14,13 +15,15 @@ from typing import Any
 import apsw
 import msgspec
 
-from recalld import capture, inject, project, query, recall, wire
+from recalld import asking, capture, inject, project, query, recall, window, wire
 from recalld.config import Config
 from recalld.held import given_ids
+from recalld.known_files import KnownFiles, Said
 from recalld.model import timestamp
 from recalld.redact import Redactor
+from recalld.scored import Scored
 from recalld.settings import Settings
-from recalld.store import injections, memories, projects, search, turns
+from recalld.store import injections, memories, meta, projects, search, turns
 from recalld.store.injections import Considered, Receipt
 from recalld.store.store import Clock, Store
 from recalld.store.turns import Where
@@ -55,6 +58,7 @@ class Service:
     """Answers hooks.
 
     wake: called when something was queued. touch: called with the transcript of each session that is heard of.
+    known_files: those of `home` unless given.
     """
 
     def __init__(
@@ -64,7 +68,8 @@ class Service:
         clock: Clock,
         home: Path,
         wake: Callable[[], None] = lambda: None,
-        touch: Callable[[Path], None] = lambda path: None,
+        touch: Callable[[Path], None] = lambda _: None,
+        known_files: KnownFiles | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -72,11 +77,11 @@ class Service:
         self._home = home
         self._wake = wake
         self._touch = touch
+        self._known_files = known_files or KnownFiles(home / ".claude")
         self._recent: dict[tuple[str, ...], float] = {}
         self._commands: deque[str] = deque(maxlen=COMMANDS)
         self._masked: tuple[Config, Redactor] | None = None
         self._running: set[asyncio.Task[bytes]] = set()
-        self.paused = False
 
     def context(self, source: str, batch: str | None = None) -> Context:
         """The surroundings of a call made now by `source`."""
@@ -95,7 +100,7 @@ class Service:
     async def hook(self, request: wire.Request) -> bytes:
         """The reply to a hook, in time: `{}` where there is nothing to say, or not yet."""
         event = wire.parse_hook(request.name, request.payload, request.values)
-        if event is None or self.paused or not self._settings.current.memory.enabled:
+        if event is None or not self._settings.current.memory.enabled:
             return wire.NO_REPLY
         if event.transcript_path:
             self._touch(Path(event.transcript_path))
@@ -106,8 +111,8 @@ class Service:
             return await asyncio.wait_for(asyncio.shield(task), DEADLINE_S.get(request.name, 0.2))
         except TimeoutError:
             log.warning("%s took longer than its hook waits", request.name)
-            # Not the acknowledgement: the hook of a Stop that is not committed yet must spool it.
-            return b"" if isinstance(event, wire.TurnEnded) else wire.NO_REPLY
+            # Not the acknowledgement: the hook of a prompt or Stop that is not committed yet must spool it.
+            return b"" if isinstance(event, wire.PromptSubmitted | wire.TurnEnded) else wire.NO_REPLY
 
     async def drain(self) -> None:
         """Wait until what hooks have begun is stored."""
@@ -120,159 +125,204 @@ class Service:
             log.error("a hook's work failed: %s: %s", type(error).__name__, error)
 
     async def _answer(self, event: wire.HookEvent) -> bytes:
-        place = await asyncio.to_thread(project.locate, Path(event.cwd), self._settings.current.projects, self._home)
         headless = self._settings.current.capture.headless if event.headless else "on"
-        if isinstance(place, project.Excluded) or headless == "off":
+        if headless == "off":
             return wire.NO_REPLY
-        at = await self._where(place, event)
         match event:
             case wire.SessionStarted():
-                return await self.session_started(event, at)
+                return await self.session_started(event)
             case wire.PromptSubmitted():
-                return await self.prompt_submitted(event, at, captured=headless == "on")
+                return await self.prompt_submitted(event, captured=headless == "on")
             case wire.TurnEnded():
                 if headless == "on" and event.prompt_id not in self._commands:
-                    await self.turn_ended(event, at)
+                    await self.turn_ended(event)
                 return wire.NO_REPLY
             case wire.SessionEnded():
-                await self.session_ended(event)
+                await self.close_session(event.session_id)
                 return wire.NO_REPLY
 
-    async def _where(self, place: project.Place | None, event: wire.HookEvent) -> Where:
-        """The place's project, made on first sight; a known one costs no write.
-
-        A folder that was deleted while its session ran still belongs to the session's project.
-        """
-        if place is not None:
-            found = await self._store.read(projects.find, place)
-            if found is None:
-                found = await self._store.write(projects.resolve, place, self._clock())
-            return where(place, event.cwd, found)
-        if not await asyncio.to_thread(Path(event.cwd).is_dir):
-            session = await self._store.read(turns.session, event.session_id)
-            return Where(cwd=event.cwd, project_id=session.project_id if session else None)
-        return Where(cwd=event.cwd)
-
-    async def session_started(self, event: wire.SessionStarted, at: Where) -> bytes:
+    async def session_started(self, event: wire.SessionStarted) -> bytes:
         """Pinned memories, standing ones, and where work stopped, into a new, resumed or compacted session."""
         if self._repeated("start", event.session_id, event.source):
             return wire.NO_REPLY
         begun, now = time.perf_counter(), self._clock()
-        if event.source in ("compact", "clear"):
-            await self._store.write(_compacted, event.session_id, now)
-        held = await self._held(event) if event.source == "resume" else frozenset()
-        chosen = await self._store.read(self._for_start, event, at, held, now)
+        at = await self._store.write(self._begin, event, now)
+        if at is None:
+            return wire.NO_REPLY
+        chosen = await self._store.read(self._for_start, event, at, now)
         receipt = _receipt(event.session_id, at, None, "SessionStart", chosen, now, begun)
-        await self._store.write(_started, event, at, receipt, now)
+        await self._store.write(_given, receipt, now)
         return wire.reply_context("SessionStart", chosen.block, chosen.notice)
 
-    async def prompt_submitted(self, event: wire.PromptSubmitted, at: Where, *, captured: bool) -> bytes:
+    async def prompt_submitted(self, event: wire.PromptSubmitted, *, captured: bool) -> bytes:
         """The few memories that matter to this prompt; the turn begins."""
         if self._repeated("prompt", event.prompt_id):
             return wire.NO_REPLY
         begun, now = time.perf_counter(), self._clock()
         if not event.spoken:
             self._commands.append(event.prompt_id)
-        known = await self._store.read(turns.session, event.session_id)
-        held = await self._held(event) if known is None else frozenset()
-        chosen = await self._store.read(self._for_prompt, event, at, held, now)
+        said = capture.cleaned(event.prompt, self.redactor().redact)
+        seen = await self._store.read(self._for_prompt, event, said, now)
+        if isinstance(seen, project.Place):
+            await self._store.write(projects.resolve, seen, now)
+            seen = await self._store.read(self._for_prompt, event, said, now)
+        if seen is None or isinstance(seen, project.Place):
+            return wire.NO_REPLY
+        at, chosen = seen
         receipt = _receipt(event.session_id, at, event.prompt_id, "UserPromptSubmit", chosen, now, begun)
-        await self._store.write(self._prompted, event, at, receipt, now, captured and event.spoken)
-        self._wake()
+        turn = said if captured and event.spoken else None
+        if await self._store.write(self._prompted, event, turn, at, receipt, now):
+            self._wake()
         return wire.reply_context("UserPromptSubmit", chosen.block)
 
-    async def turn_ended(self, event: wire.TurnEnded, at: Where) -> None:
+    async def turn_ended(self, event: wire.TurnEnded) -> None:
         """The turn and its job, in one commit that survives a power cut."""
-        await self._store.write_durably(self._ended, event, at, self._clock())
+        await self._store.write_durably(self._ended, event, self._clock())
         self._wake()
 
-    async def session_ended(self, event: wire.SessionEnded) -> None:
-        """The session is over."""
-        await self.close_session(event.session_id)
-
     async def close_session(self, session_id: str) -> None:
-        """What the session left open was interrupted."""
+        """The session is over: what it left open was interrupted."""
         await self._store.write(_session_over, session_id, self._clock())
         self._wake()
 
     async def take_in(self, request: wire.Request, said_at: datetime) -> None:
         """A prompt or Stop that a hook kept in the spool: captured as of `said_at`, too late for any answer."""
         event = wire.parse_hook(request.name, request.payload, request.values)
-        if not isinstance(event, wire.PromptSubmitted | wire.TurnEnded):
+        headless = self._settings.current.capture.headless if event and event.headless else "on"
+        if headless != "on" or not self._settings.current.memory.enabled:
             return
-        place = await asyncio.to_thread(project.locate, Path(event.cwd), self._settings.current.projects, self._home)
-        headless = self._settings.current.capture.headless if event.headless else "on"
-        if isinstance(place, project.Excluded) or headless != "on":
-            return
-        at = await self._where(place, event)
         if isinstance(event, wire.TurnEnded):
-            await self.turn_ended(event, at)
-        elif event.spoken:
-            await self._store.write_durably(self._missed, event, at, said_at)
+            await self._store.write_durably(self._ended, event, said_at)
+        elif isinstance(event, wire.PromptSubmitted) and event.spoken:
+            await self._store.write_durably(self._missed, event, said_at)
 
-    def _for_start(
-        self, db: apsw.Connection, event: wire.SessionStarted, at: Where, held: frozenset[str], now: datetime
-    ) -> _Injection:
+    def _place(self, db: apsw.Connection, event: wire.HookEvent, now: datetime) -> project.Place | Where | None:
+        """Where an event comes from: a place to be looked up, or one without a project; None where recalld stays out."""
+        if (since := meta.get(db, meta.PAUSED)) and timestamp(now) >= since:
+            return None
+        place = project.locate(Path(event.cwd), self._settings.current.projects, self._home)
+        if isinstance(place, project.Excluded):
+            return None
+        if place is None and not os.path.isdir(event.cwd):
+            # A folder that was deleted while its session ran still belongs to the session's project.
+            session = turns.session(db, event.session_id)
+            return Where(cwd=event.cwd, project_id=session.project_id if session else None)
+        return place or Where(cwd=event.cwd)
+
+    def _here(self, db: apsw.Connection, event: wire.HookEvent, now: datetime) -> Where | None:
+        """Where an event comes from, its project made or brought up to date; None where recalld stays out."""
+        place = self._place(db, event, now)
+        return where(place, event.cwd, projects.resolve(db, place, now)) if isinstance(place, project.Place) else place
+
+    def _begin(self, db: apsw.Connection, event: wire.SessionStarted, now: datetime) -> Where | None:
+        at = self._here(db, event, now)
+        if at is None:
+            return None
+        turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
+        if event.model:
+            turns.set_model(db, event.session_id, event.model)
+        if event.source in ("compact", "clear"):
+            turns.mark_compacted(db, event.session_id, now)
+        return at
+
+    def _for_start(self, db: apsw.Connection, event: wire.SessionStarted, at: Where, now: datetime) -> _Injection:
         config = self._settings.current.memory
         standing = recall.standing(db, partitions(at), now, config, at.branch)
-        given = injections.given(db, event.session_id) | _whole_ids(db, held)
-        selection = inject.for_start(standing, given, injections.tokens_given(db, event.session_id), config)
+        given, files = self._held(db, event, resumed=event.source == "resume")
+        spent = injections.tokens_given(db, event.session_id)
+        share = window.share(*turns.context(db, event.session_id))
+        selection = inject.for_start(standing, given, spent, config, lambda item: files.says(item.content), share)
+        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
         name = projects.name(db, at.project_id)
         notice = _notice(db, at, name, now) if config.notice and event.source == "startup" else ""
         return _Injection(inject.block(name, selection.groups), selection, notice=notice)
 
     def _for_prompt(
-        self, db: apsw.Connection, event: wire.PromptSubmitted, at: Where, held: frozenset[str], now: datetime
+        self, db: apsw.Connection, event: wire.PromptSubmitted, said: str, now: datetime
+    ) -> tuple[Where, _Injection] | project.Place | None:
+        """What a prompt is given, and where it was said; only the place where its project is not known yet."""
+        place = self._place(db, event, now)
+        if isinstance(place, project.Place):
+            if (found := projects.find(db, place)) is None:
+                return place
+            place = where(place, event.cwd, found)
+        if place is None:
+            return None
+        return place, self._recalled(db, event, said, place, now)
+
+    def _recalled(
+        self, db: apsw.Connection, event: wire.PromptSubmitted, said: str, at: Where, now: datetime
     ) -> _Injection:
         config = self._settings.current.memory
-        asked = query.build(event.prompt, turns.last_turn(db, event.session_id), now)
+        asked = query.build(said, turns.last_turn(db, event.session_id), now)
         if asked.silent or not event.spoken:
             return _Injection("", inject.NOTHING)
         embedder = self._store.vectors.embedder if self._store.vectors else None
         places = partitions(at)
         filters = recall.Filters(min_confidence=config.min_confidence)
         ranked = recall.rank(db, places, asked, embedder, now, config, filters)
-        given = injections.given(db, event.session_id) | _whole_ids(db, held)
+        given, files = self._held(db, event, resumed=turns.session(db, event.session_id) is None)
+        fitting = [item.seq for item in ranked if item.similarity >= config.similarity_threshold]
         vectors: dict[int, Any] = {}
-        for place in places:
-            vectors |= search.vectors(db, place, [item.seq for item in ranked])
+        for place in places if len(fitting) > 1 else ():
+            vectors |= search.vectors(db, place, fitting)
         spent = injections.tokens_given(db, event.session_id)
-        selection = inject.for_prompt(ranked, given, spent, config, vectors)
-        masked = self.redactor().redact(event.prompt[:QUERY_CHARS])
-        return _Injection(inject.block(projects.name(db, at.project_id), selection.groups), selection, query=masked)
+        share = window.share(*turns.context(db, event.session_id))
+
+        def known(item: Scored) -> bool:
+            return item.similarity >= config.similarity_threshold and files.says(item.content)
+
+        selection = inject.for_prompt(ranked, given, spent, config, vectors, known, share)
+        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
+        block = inject.block(projects.name(db, at.project_id), selection.groups)
+        return _Injection(block, selection, query=said[:QUERY_CHARS])
 
     def _prompted(
-        self, db: apsw.Connection, event: wire.PromptSubmitted, at: Where, receipt: Receipt, now: datetime, spoken: bool
-    ) -> None:
+        self,
+        db: apsw.Connection,
+        event: wire.PromptSubmitted,
+        said: str | None,
+        at: Where,
+        receipt: Receipt,
+        now: datetime,
+    ) -> bool:
+        """Record a prompt's turn (none where `said` is None) and what it was given; whether a job was queued."""
         turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
-        if spoken:
-            mask = self.redactor().redact
-            capture.begin(db, event.session_id, event.prompt_id, event.prompt, at, mask, now)
-        injections.record(db, receipt)
+        _given(db, receipt, now)
+        return said is not None and capture.begin(db, event.session_id, event.prompt_id, said, at, now)
 
-    def _missed(self, db: apsw.Connection, event: wire.PromptSubmitted, at: Where, said_at: datetime) -> None:
-        turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, said_at)
-        mask = self.redactor().redact
-        capture.recover(db, event.session_id, event.prompt_id, event.prompt, at, mask, said_at)
+    def _missed(self, db: apsw.Connection, event: wire.PromptSubmitted, said_at: datetime) -> None:
+        if (at := self._here(db, event, said_at)) is not None:
+            turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, said_at)
+            said = capture.cleaned(event.prompt, self.redactor().redact)
+            capture.recover(db, event.session_id, event.prompt_id, said, at, said_at)
 
-    def _ended(self, db: apsw.Connection, event: wire.TurnEnded, at: Where, now: datetime) -> None:
+    def _ended(self, db: apsw.Connection, event: wire.TurnEnded, now: datetime) -> None:
+        if (at := self._here(db, event, now)) is None:
+            return
         turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
         still_open = turns.open_turns(db, event.session_id)
         prompt_id = event.prompt_id or (still_open[-1] if still_open else None)
         if prompt_id is None:
             return
-        mask = self.redactor().redact
         if not turns.known(db, prompt_id):
-            # Its prompt was never heard (a daemon that was away): the transcript may still have it.
-            capture.recover(db, event.session_id, prompt_id, "", at, mask, now)
-        turns.fill_turn(db, prompt_id, answer=capture.cleaned(event.last_assistant_message, mask))
+            # Its prompt was never heard (a daemon that was away): the spool or the transcript may still have it.
+            capture.recover(db, event.session_id, prompt_id, "", at, now)
+        answer = capture.cleaned(event.last_assistant_message, self.redactor().redact)
+        capture.fill(db, prompt_id, now, answer=answer)
         capture.end(db, prompt_id, now)
 
-    async def _held(self, event: wire.SessionStarted | wire.PromptSubmitted) -> frozenset[str]:
-        """What a resumed or forked session's transcript shows was given to it before."""
-        if event.transcript_path is None:
-            return frozenset()
-        return await asyncio.to_thread(given_ids, Path(event.transcript_path))
+    def _held(
+        self, db: apsw.Connection, event: wire.SessionStarted | wire.PromptSubmitted, *, resumed: bool
+    ) -> tuple[set[str], Said]:
+        """What Claude has already: the ids this session was given, and what Claude Code reads by itself.
+
+        resumed: the transcript may tell of injections that we do not know of.
+        """
+        path = event.transcript_path
+        shown = given_ids(Path(path)) if resumed and path else frozenset()
+        files = self._known_files.at(event.project_dir or event.cwd, path)
+        return injections.given(db, event.session_id) | _whole_ids(db, shown), files
 
     def _repeated(self, *key: str) -> bool:
         """Whether the same was said within the last REPEAT_S; notes that it was said now."""
@@ -289,13 +339,9 @@ def partitions(at: Where) -> list[str]:
     return shared if at.project_id is None else [search.partition("project", at.project_id), *shared]
 
 
-def _compacted(db: apsw.Connection, session_id: str, now: datetime) -> None:
-    turns.mark_compacted(db, session_id, now)
-
-
-def _started(db: apsw.Connection, event: wire.SessionStarted, at: Where, receipt: Receipt, now: datetime) -> None:
-    turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
+def _given(db: apsw.Connection, receipt: Receipt, now: datetime) -> None:
     injections.record(db, receipt)
+    asking.asked(db, receipt, now)
 
 
 def _session_over(db: apsw.Connection, session_id: str, now: datetime) -> None:
@@ -323,13 +369,16 @@ def _notice(db: apsw.Connection, at: Where, name: str | None, now: datetime) -> 
     """The line for the user at the start of a session; empty where there is nothing to tell."""
     wanted = memories.Filter(projects=() if at.project_id is None else (at.project_id,))
     known = memories.count(db, wanted)
-    if not known:
+    pending = asking.count(db, at)
+    if not known and not pending:
         return ""
     parts = [f"recalld: {known} {'memory' if known == 1 else 'memories'}" + (f" for {name}" if name else "")]
     if learnt := injections.learnt_since_last(db, at.project_id, now):
         parts.append(f"learnt {learnt} last time")
     if conflicts := len(memories.open_conflicts(db, wanted)):
         parts.append(f"{conflicts} {'conflict' if conflicts == 1 else 'conflicts'} to settle")
+    if pending:
+        parts.append(f"{pending} to confirm (`recalld inbox`)")
     return " · ".join(parts)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from recalld import segment
 from recalld.config import MemoryConfig
 from recalld.model import Type
-from recalld.scored import Scored, givable, most_hits, owner, score, scored, with_conflicts, with_handles
+from recalld.scored import Scored, givable, most_hits, score, scored, with_conflicts, with_handles
+from recalld.store import search
 
 if TYPE_CHECKING:
     import apsw
@@ -55,9 +56,11 @@ def _weighed(db: apsw.Connection, place: str) -> set[int]:
     seqs: set[int] = set()
     for kind in Type:
         rows = db.execute(
+            # What the upkeep has put together is out of use; a prompt may still ask for it.
             """select seq from memories where scope = ? and project_id is ? and status = 'active' and type = ?
+               and (source <> 'maintain' or pinned = 1)
                order by pinned desc, useful_count desc, last_seen desc limit ?""",
-            (*owner(place), kind.value, EACH),
+            (*search.owner(place), kind.value, EACH),
         )
         seqs |= {int(row[0]) for row in rows}
     return seqs

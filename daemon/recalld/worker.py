@@ -171,6 +171,8 @@ class Worker:
         now = self._clock()
         for session_id in await self._store.read(turns.stale_sessions, timestamp(now - STALE)):
             session = await self._store.read(turns.session, session_id)
+            if session and session.transcript_path and _written_since(session.transcript_path, now - STALE):
+                continue
             await self._learner.read_transcript(session, now, final=True)
             await self._service.close_session(session_id)
 
@@ -190,6 +192,14 @@ class Worker:
         wait = (moment(due) - self._clock()).total_seconds() if due else TICK_S
         wait = max(wait, self._paused_until - time.monotonic())
         return min(max(wait, IMPATIENT_S), TICK_S)
+
+
+def _written_since(path: str, moment: datetime) -> bool:
+    """Whether the file has changed after `moment`: its session is at work, only silently."""
+    try:
+        return os.stat(path).st_mtime > moment.timestamp()
+    except OSError:
+        return False
 
 
 def _hook_files(folder: Path) -> list[Path]:

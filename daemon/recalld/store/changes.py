@@ -8,13 +8,16 @@ transaction of ours, which the next question starts.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import apsw
 
 from recalld import embed
+from recalld.errors import StoreError
 from recalld.fingerprint import fingerprint
 from recalld.model import Scope, Status, timestamp
 from recalld.store import digests, memories, meta, search
@@ -22,6 +25,8 @@ from recalld.store import digests, memories, meta, search
 _MODEL = "embed_model"
 """Where `meta` has the id of the model whose vectors the tables hold."""
 
+
+log = logging.getLogger(__name__)
 
 DELETED_TEXT = "(deleted)"
 """What stands in a turn in the place of what its owner deleted; an empty text would be filled from the transcript."""
@@ -85,10 +90,22 @@ def follow(db: apsw.Connection, vectors: Vectors | None, actor: str, batch: str 
         oldest.setdefault(change.seq, change)
         for summary in _out_of_summaries(db, change, actor, batch, now):
             oldest.setdefault(summary.seq, summary)
-        _record(db, change, actor, batch, now)
+        _alone(db, partial(_record, db, change, actor, batch, now))
     for seq, change in oldest.items():
-        _index(db, seq, change, vectors)
+        _alone(db, partial(_index, db, seq, change, vectors))
     db.execute("delete from changes")
+
+
+def _alone(db: apsw.Connection, step: Callable[[], None]) -> None:
+    """Do one step in a savepoint: a row that a foreign hand has made impossible to follow must not stop all others."""
+    db.execute("savepoint step")
+    try:
+        step()
+    except (apsw.ConstraintError, apsw.SQLError, StoreError, LookupError, TypeError, ValueError):
+        db.execute("rollback to step")
+        log.exception("a change of a memory could not be followed")
+    finally:
+        db.execute("release step")
 
 
 def _mend(db: apsw.Connection) -> None:
@@ -211,15 +228,31 @@ def _index(db: apsw.Connection, seq: int, before: _Change, vectors: Vectors | No
     place = search.partition(row.scope, row.project_id)
     search.put_text(db, place, seq, row.content, memories.strings(row.tags), memories.strings(row.aliases))
     if vectors:
-        put_vectors(db, vectors, [(seq, place, row.content)])
+        put_vectors(db, vectors, [(seq, place, row.content, row.aliases)])
 
 
-def put_vectors(db: apsw.Connection, vectors: Vectors, rows: Sequence[tuple[int, str, str]]) -> None:
-    """Embed and store the vectors of (seq, partition, content) rows; none of a model that is no longer in use."""
+def reindex(db: apsw.Connection, partition: str) -> None:
+    """Make a partition's indexes anew from its memories; the vectors follow by `fill`."""
+    search.drop(db, partition)
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        "select seq, content, tags, aliases from memories where status = 'active' and scope = ? and project_id is ?",
+        search.owner(partition),
+    ).fetchall()
+    for seq, content, tags, aliases in rows:
+        search.put_text(db, partition, seq, content, memories.strings(tags), memories.strings(aliases))
+        db.execute("delete from vectors where seq = ?", (seq,))
+
+
+def put_vectors(db: apsw.Connection, vectors: Vectors, rows: Sequence[tuple[int, str, str, str]]) -> None:
+    """Embed and store the vectors of (seq, partition, content, aliases as JSON) rows.
+
+    None of a model that is no longer in use.
+    """
     if meta.get(db, _MODEL) != str(vectors.model_id):
         return
-    for seq, place, content in rows:
-        search.put_vector(db, place, seq, vectors.embedder.encode(embed.passages(content)))
+    for seq, place, content, aliases in rows:
+        texts = embed.passages(content, memories.strings(aliases))
+        search.put_vector(db, place, seq, vectors.embedder.encode(texts))
         db.execute("insert or replace into vectors values (?, ?)", (seq, vectors.model_id))
 
 
@@ -229,11 +262,11 @@ def fill(db: apsw.Connection, vectors: Vectors, after: int, limit: int) -> int |
     Returns the last one's row number; None where no more are left.
     """
     found: Sequence[tuple[Any, ...]] = db.execute(
-        """select m.seq, m.scope, m.project_id, m.content from memories m left join vectors v using (seq)
+        """select m.seq, m.scope, m.project_id, m.content, m.aliases from memories m left join vectors v using (seq)
            where m.seq > ? and m.status = 'active' and v.model_id is not ? order by m.seq limit ?""",
         (after, vectors.model_id, limit),
     ).fetchall()
-    rows = [(seq, search.partition(Scope(scope), project_id), content) for seq, scope, project_id, content in found]
+    rows = [(seq, search.partition(scope, project_id), *texts) for seq, scope, project_id, *texts in found]
     put_vectors(db, vectors, rows)
     return rows[-1][0] if len(rows) == limit else None
 

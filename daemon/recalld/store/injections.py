@@ -53,16 +53,18 @@ def record(db: apsw.Connection, receipt: Receipt) -> None:
          receipt.tokens, receipt.ms),
     )  # fmt: skip
     injection = db.last_insert_rowid()
-    for rank, item in enumerate(receipt.items, 1):
-        db.execute(
-            """insert into injection_items (injection_id, rank, memory, score, similarity, given, reason)
-               values (?, ?, ?, ?, ?, ?, ?)""",
-            (injection, rank, item.memory, item.score, item.similarity, int(item.given), item.reason),
-        )
-        if item.given:
-            db.execute(
-                "update memories set hit_count = hit_count + 1, last_used = ? where id = ?", (receipt.at, item.memory)
-            )
+    db.executemany(
+        """insert into injection_items (injection_id, rank, memory, score, similarity, given, reason)
+           values (?, ?, ?, ?, ?, ?, ?)""",
+        (
+            (injection, rank, item.memory, item.score, item.similarity, int(item.given), item.reason)
+            for rank, item in enumerate(receipt.items, 1)
+        ),
+    )
+    db.executemany(
+        "update memories set hit_count = hit_count + 1, last_used = ? where id = ?",
+        ((receipt.at, item.memory) for item in receipt.items if item.given),
+    )
 
 
 def given(db: apsw.Connection, session_id: str) -> set[str]:

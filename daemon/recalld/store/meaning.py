@@ -9,10 +9,11 @@ in any sqlite3.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from recalld.errors import StoreError
-from recalld.store.tables import Hit, exists, listed
+from recalld.store.tables import Hit, exists, listed, owner
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -59,6 +60,30 @@ def drop_vectors(db: apsw.Connection, partition: str) -> None:
     """Remove a partition's vectors, as a change of model needs; text search goes on."""
     db.execute(f"drop table if exists sig_{partition}")
     db.execute(f"drop table if exists vec_{partition}")
+
+
+def sound_vectors(db: apsw.Connection, partition: str) -> bool:
+    """Whether the vectors are those that `vectors` tells of, and their signs those of the vectors."""
+    told = {
+        seq
+        for (seq,) in db.execute(
+            "select v.seq from vectors v join memories m using (seq) where m.scope = ? and m.project_id is ?",
+            owner(partition),
+        )
+    }
+    if not exists(db, f"vec_{partition}") or not exists(db, f"sig_{partition}"):
+        return not told
+    stored = {key for (key,) in db.execute(f"select key from vec_{partition}")}
+    try:
+        signed = set(_signs(db, partition)[0].tolist())
+    except ValueError:
+        return False
+    held = {key >> CHUNK_BITS for key in stored}
+    # A text without a letter or digit has no vector.
+    without = db.execute(
+        "select content from memories where seq in (select value from json_each(?))", listed(told - held)
+    )
+    return stored == signed and held <= told and not any(re.search(r"\w", text) for (text,) in without)
 
 
 def nearest(

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 
 import apsw
+
+KEY_BYTES = 32
+
+PAUSED = "paused"
+"""Since when nothing is given or learnt, as a timestamp; there is no such key while recalld works."""
 
 
 def get(db: apsw.Connection, key: str) -> str | None:
@@ -24,8 +30,10 @@ def remove(db: apsw.Connection, key: str) -> None:
 
 
 def secret(db: apsw.Connection) -> bytes:
-    """The store's own key of 32 bytes, made on first use inside a write transaction."""
-    if (known := get(db, "secret")) is None:
-        known = secrets.token_hex(32)
-        put(db, "secret", known)
-    return bytes.fromhex(known)
+    """The store's own key of 32 bytes, made inside a write transaction where there is none that can be used."""
+    with contextlib.suppress(ValueError):
+        if len(key := bytes.fromhex(get(db, "secret") or "")) == KEY_BYTES:
+            return key
+    key = secrets.token_bytes(KEY_BYTES)
+    put(db, "secret", key.hex())
+    return key

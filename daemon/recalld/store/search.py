@@ -15,15 +15,42 @@ import apsw
 
 from recalld import segment
 from recalld.errors import StoreError
-from recalld.store.meaning import compare, cosines, drop_vectors, nearest, put_vector, remove_vectors, vectors
-from recalld.store.tables import Hit, exists, listed
+from recalld.store.meaning import (
+    compare,
+    cosines,
+    drop_vectors,
+    nearest,
+    put_vector,
+    remove_vectors,
+    sound_vectors,
+    vectors,
+)
+from recalld.store.tables import Hit, exists, listed, owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 __all__ = [
-    "Hit", "compare", "cosines", "drop", "drop_vectors", "frequencies", "indexed", "lexical", "load_vec", "nearest",
-    "partition", "partitions", "put_text", "put_vector", "remove", "sound", "stemmer", "vectors",
+    "Hit",
+    "compare",
+    "cosines",
+    "drop",
+    "drop_vectors",
+    "frequencies",
+    "holds",
+    "indexed",
+    "lexical",
+    "load_vec",
+    "nearest",
+    "owner",
+    "partition",
+    "partitions",
+    "put_text",
+    "put_vector",
+    "remove",
+    "sound",
+    "stemmer",
+    "vectors",
 ]  # fmt: skip
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
@@ -81,6 +108,11 @@ def partitions(db: apsw.Connection) -> set[str]:
     return {name.split("_", 1)[1] for (name,) in rows if name.count("_") == 1}
 
 
+def holds(db: apsw.Connection, partition: str) -> bool:
+    """Whether the partition was ever written to."""
+    return exists(db, f"fts_{partition}")
+
+
 def lexical(
     db: apsw.Connection, partition: str, words: list[str], limit: int, allowed: Collection[int] | None = None
 ) -> list[Hit]:
@@ -134,8 +166,8 @@ def frequencies(db: apsw.Connection, partition: str, words: Collection[str]) -> 
 
 
 def sound(db: apsw.Connection, partition: str) -> bool:
-    """Whether the partition's full-text index is whole and holds exactly the active memories."""
-    scope, project_id = ("project", int(partition[1:])) if partition[0] == "p" else (partition, None)
+    """Whether the partition's indexes are whole: the full text of exactly the active memories, and their vectors."""
+    scope, project_id = owner(partition)
     active = "select seq from memories where status = 'active' and scope = ? and project_id is ?"
     if not exists(db, f"fts_{partition}"):
         return db.execute(f"{active} limit 1", (scope, project_id)).fetchone() is None
@@ -143,7 +175,7 @@ def sound(db: apsw.Connection, partition: str) -> bool:
         db.execute(f"insert into fts_{partition} (fts_{partition}) values ('integrity-check')")
         held = f"select id from fts_{partition}_docsize"
         differs = f"select exists ({active} except {held}) or exists ({held} except {active})"
-        return not db.execute(differs, (scope, project_id) * 2).get
+        return not db.execute(differs, (scope, project_id) * 2).get and sound_vectors(db, partition)
     except apsw.Error:
         return False
 

@@ -18,6 +18,11 @@ class Hit(NamedTuple):
     value: float
 
 
+def owner(partition: str) -> tuple[str, int | None]:
+    """The scope and project_id of a partition's memories."""
+    return ("project", int(partition[1:])) if partition[0] == "p" else (partition, None)
+
+
 def exists(db: apsw.Connection, table: str) -> bool:
     """Whether the table was made yet."""
     return db.table_exists("main", table)

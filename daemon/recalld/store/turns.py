@@ -132,7 +132,9 @@ def fill_turn(
 
     Returns whether more of the person's own words is known now than before.
     """
-    before = db.execute("select prompt, json_array_length(answers) from turns where prompt_id = ?", (prompt_id,)).fetchone()
+    before = db.execute(
+        "select prompt, json_array_length(answers) from turns where prompt_id = ?", (prompt_id,)
+    ).fetchone()
     db.execute(
         """update turns set prompt = iif(prompt = '', ?2, prompt), answer = iif(answer = '', ?3, answer),
                answers = iif(json_array_length(?4) > json_array_length(answers), ?4, answers)
@@ -140,7 +142,6 @@ def fill_turn(
         (prompt_id, prompt, answer, json.dumps([[a.question, a.answer] for a in answers], ensure_ascii=False)),
     )
     return before is not None and ((before[0] == "" and prompt != "") or len(answers) > before[1])
-
 
 
 def end_turn(db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False) -> None:

@@ -40,6 +40,10 @@ class Context:
         """The same in the name of `source`."""
         return replace(self, actor=source, source=source, batch=batch)
 
+    def with_config(self, config: Config) -> Context:
+        """The same under other settings."""
+        return replace(self, config=config)
+
     def follow(self, db: apsw.Connection) -> None:
         """Let indexes and history follow what was changed so far, so that the next search sees it."""
         changes.follow(db, self.vectors, self.actor, self.batch, self.now)
@@ -60,9 +64,7 @@ def here(db: apsw.Connection, context: Context, cwd: str) -> Where:
 
 def where(place: project.Place, cwd: str, project_id: int | None) -> Where:
     """The place as turns and memories record it."""
-    return Where(
-        cwd=cwd, project_id=project_id, branch=place.branch, worktree=place.worktree, commit=place.commit
-    )
+    return Where(cwd=cwd, project_id=project_id, branch=place.branch, worktree=place.worktree, commit=place.commit)
 
 
 def chosen_projects(db: apsw.Connection, context: Context, reference: str | None, cwd: str) -> tuple[int, ...] | None:

@@ -88,10 +88,14 @@ def unpin(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]:
 
 
 class Undone(msgspec.Struct, frozen=True):
-    """What `undo` took back: memories that are gone, and those that are as they were before."""
+    """What `undo` took back: memories that are gone, and those that are as they were before.
+
+    kept: those that were changed again since, which `undo` leaves alone.
+    """
 
     removed: tuple[Memory, ...]
     restored: tuple[Memory, ...]
+    kept: tuple[Memory, ...]
 
 
 class Undo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,12 +118,14 @@ def undo(db: apsw.Connection, context: Context, request: Undo) -> Undone:
            where batch = ? group by memory having history_id = min(history_id)""",
         (batch,),
     ).fetchall()
-    removed, restored = [], []
+    removed, restored, kept = [], [], []
     for memory_id, action, content, status in steps:
         memory = memories.get(db, memory_id)
         if memory is None or memory.status is Status.DELETED:
             continue
-        if action == "insert":
+        if _changed_since(db, memory_id, batch):
+            kept.append(memory)
+        elif action == "insert":
             memories.erase(db, memory_id, context.now)
             removed.append(memory)
         else:
@@ -129,7 +135,18 @@ def undo(db: apsw.Connection, context: Context, request: Undo) -> Undone:
             restored.append(memory_id)
     meta.put(db, f"undone:{batch}", batch)
     context.follow(db)
-    return Undone(tuple(removed), tuple(memories.find(db, memory_id) for memory_id in restored))
+    return Undone(tuple(removed), tuple(memories.find(db, memory_id) for memory_id in restored), tuple(kept))
+
+
+def _changed_since(db: apsw.Connection, memory_id: str, batch: str) -> bool:
+    """Whether anyone changed the memory after this batch did."""
+    return bool(
+        db.execute(
+            """select exists (select 1 from history where memory = ?1 and history_id >
+                   (select max(history_id) from history where memory = ?1 and batch = ?2))""",
+            (memory_id, batch),
+        ).get
+    )
 
 
 def sentence(context: Context, text: str) -> str:

@@ -10,7 +10,20 @@ import msgspec
 
 from recalld.errors import InputError, UnavailableError
 from recalld.store.store import Store
-from recalld.verbs import memories, projects, see
+from recalld.verbs import (
+    adopt,
+    conflicts,
+    feedback,
+    history,
+    inbox,
+    memories,
+    placing,
+    projects,
+    see,
+    stats,
+    tags,
+    transfer,
+)
 from recalld.verbs.context import Context
 
 
@@ -35,6 +48,26 @@ VERBS: Mapping[str, Verb] = {
     "pin": Verb(memories.Ids, memories.pin, writes=True),
     "unpin": Verb(memories.Ids, memories.unpin, writes=True),
     "undo": Verb(memories.Undo, memories.undo, writes=True),
+    "conflicts": Verb(conflicts.Conflicts, conflicts.list_, writes=False),
+    "resolve": Verb(conflicts.Resolve, conflicts.resolve, writes=True),
+    "inbox": Verb(inbox.Inbox, inbox.list_, writes=False),
+    "confirm": Verb(memories.Ids, inbox.confirm, writes=True),
+    "reject": Verb(memories.Ids, inbox.reject, writes=True),
+    "tag": Verb(tags.Tag, tags.tag, writes=True),
+    "tags": Verb(tags.Tags, tags.list_, writes=False),
+    "tags-rename": Verb(tags.Rename, tags.rename, writes=True),
+    "archive": Verb(memories.Ids, placing.archive, writes=True),
+    "restore": Verb(memories.Ids, placing.restore, writes=True),
+    "move": Verb(placing.Move, placing.move, writes=True),
+    "stats": Verb(stats.Count, stats.count, writes=False),
+    "feedback": Verb(feedback.Feedback, feedback.feedback, writes=True),
+    "export": Verb(transfer.Export, transfer.export, writes=False),
+    "import": Verb(transfer.Import, transfer.take_in, writes=True),
+    "import-rehearse": Verb(transfer.Import, transfer.rehearse, writes=False),
+    "adopt": Verb(adopt.Adopt, adopt.adopt, writes=True),
+    "past": Verb(history.Past, history.take, writes=True),
+    "past-look": Verb(history.Look, history.look, writes=False),
+    "past-offsets": Verb(history.Offsets, history.offsets, writes=False),
     "projects": Verb(projects.Projects, projects.list_, writes=False),
     "projects-change": Verb(projects.Change, projects.change, writes=True),
 }

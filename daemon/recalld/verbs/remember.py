@@ -10,16 +10,14 @@ from typing import Any
 import apsw
 import msgspec
 
-from recalld import consolidate, fingerprint, segment
+from recalld import consolidate, fingerprint
 from recalld.consolidate import Add, Change, Conflict, Drop, Past, Relate, Supersede, Touch, Update
 from recalld.llm.protocol import Operation
 from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
-from recalld.store import memories, meta, search
+from recalld.store import memories, meta
 from recalld.store.turns import Where
 from recalld.verbs.context import Context
-
-NEAREST = 8
-"""How many neighbours by meaning, and as many by words, a candidate is compared with."""
+from recalld.verbs.near import compared
 
 MAX_TAGS = 20
 
@@ -46,23 +44,21 @@ def take(db: apsw.Connection, context: Context, candidate: Candidate, said: Said
     """Consolidate one candidate with what is stored, and make the changes. Its text must be redacted."""
     if candidate.scope is Scope.PROJECT and said.where.project_id is None:
         candidate = msgspec.structs.replace(candidate, scope=Scope.USER)
-    near = neighbours(db, context, candidate, said.where.project_id)
+    near = compared(db, context, candidate, said.where.project_id)
     policy, confirm = context.config.conflict, context.config.memory.confirm
     changes = consolidate.plan(
         candidate, near, policy, said.at, context.source,
-        past=_past(db, candidate.prompt_id), blocked=_blocked(db, candidate, said.where.project_id), confirm=confirm,
+        past=_past(db, candidate.prompt_id), blocked=blocked(db, candidate, said.where.project_id), confirm=confirm,
     )  # fmt: skip
     return _apply(db, context, changes, said)
 
 
-def carry_out(
-    db: apsw.Connection, context: Context, operation: Operation, shown: Collection[str], said: Said
-) -> Taken:
+def carry_out(db: apsw.Connection, context: Context, operation: Operation, shown: Collection[str], said: Said) -> Taken:
     """Consolidate what a model proposes. `shown`: the ids it was shown; it may speak of no others."""
     candidate = consolidate.candidate(operation)
     if candidate.scope is Scope.PROJECT and said.where.project_id is None:
         operation = msgspec.structs.replace(operation, scope=Scope.USER)
-    near = neighbours(db, context, candidate, said.where.project_id)
+    near = compared(db, context, candidate, said.where.project_id)
     if operation.id in shown and operation.id not in {n.memory.id for n in near}:
         named = memories.get(db, operation.id)
         near = [*near, Neighbour(named, 0.0, 0.0)] if named else near
@@ -71,7 +67,7 @@ def carry_out(
     policy, confirm = context.config.conflict, context.config.memory.confirm
     changes = consolidate.check(
         operation, near, policy, said.at, context.source,
-        past=_past(db, candidate.prompt_id), blocked=_blocked(db, candidate, said.where.project_id), confirm=confirm,
+        past=_past(db, candidate.prompt_id), blocked=blocked(db, candidate, said.where.project_id), confirm=confirm,
     )  # fmt: skip
     return _apply(db, context, changes, said)
 
@@ -94,7 +90,7 @@ def _apply(db: apsw.Connection, context: Context, changes: Sequence[Change], sai
                 )  # fmt: skip
                 holder = change.id
             case Supersede():
-                _supersede(db, change.id, change.by, context, version=change.version)
+                supersede(db, change.id, change.by, context, version=change.version)
             case Conflict():
                 memories.open_conflict(db, change.older, change.newer, context.now)
             case Relate():
@@ -105,57 +101,6 @@ def _apply(db: apsw.Connection, context: Context, changes: Sequence[Change], sai
             memories.add_source(db, change.id, change.prompt_id, said.at)
     context.follow(db)
     return Taken(tuple(changes), holder)
-
-
-def neighbours(
-    db: apsw.Connection, context: Context, candidate: Candidate, project_id: int | None
-) -> list[Neighbour]:
-    """The stored memories that a candidate has to be compared with, nearest first."""
-    places = _partitions(project_id)
-    found: dict[int, tuple[float, float]] = {}
-    for text, limit in ((candidate.content, NEAREST), (candidate.revokes, NEAREST)):
-        if text:
-            for seq, (cosine, words) in _near(db, context, places, text, limit).items():
-                before = found.get(seq, (0.0, 0.0))
-                found[seq] = (max(before[0], cosine), max(before[1], words))
-    for seq in _waiting(db, candidate, project_id):
-        found.setdefault(seq, (0.0, 0.0))
-    rows = memories.by_seq(db, found)
-    pairs = [Neighbour(rows[seq], cosine, words) for seq, (cosine, words) in found.items() if seq in rows]
-    return sorted(pairs, key=lambda near: max(near.cosine, near.lexical), reverse=True)
-
-
-def _near(
-    db: apsw.Connection, context: Context, places: Sequence[str], text: str, limit: int
-) -> dict[int, tuple[float, float]]:
-    """By row number: the cosine, and the share of the text's words that the memory holds."""
-    words = segment.terms(text)
-    vector = context.vectors.embedder.encode([text])[0] if context.vectors else None
-    found: dict[int, tuple[float, float]] = {}
-    for place in places:
-        by_words = {hit.seq for hit in search.lexical(db, place, words, limit)}
-        by_meaning = {hit.seq for hit in search.nearest(db, place, vector, limit)} if vector is not None else set()
-        seqs = by_words | by_meaning
-        cosines = search.cosines(db, place, vector, seqs) if vector is not None else {}
-        for seq, content in db.execute(
-            "select seq, content from memories where seq in (select value from json_each(?))", (json.dumps([*seqs]),)
-        ):
-            held = set(segment.terms(content))
-            share = sum(word in held for word in words) / len(words) if words else 0.0
-            found[seq] = (max(0.0, cosines.get(seq, 0.0)), share)
-    return found
-
-
-def _waiting(db: apsw.Connection, candidate: Candidate, project_id: int | None) -> list[int]:
-    """Memories that no index holds or that are compared by kind: pending ones, and progress with progress."""
-    progress = candidate.type is Type.PROGRESS
-    rows = db.execute(
-        """select seq from memories where (project_id is null or project_id is ?)
-           and (status = 'pending' or (? and status = 'active' and type = 'progress'))
-           order by last_seen desc limit ?""",
-        (project_id, int(progress), 2 * NEAREST),
-    )
-    return [row[0] for row in rows]
 
 
 def _past(db: apsw.Connection, prompt_id: str | None) -> list[Past]:
@@ -176,8 +121,8 @@ def _past(db: apsw.Connection, prompt_id: str | None) -> list[Past]:
     return past
 
 
-def _blocked(db: apsw.Connection, candidate: Candidate, project_id: int | None) -> bool:
-    """Whether a tombstone stands against it."""
+def blocked(db: apsw.Connection, candidate: Candidate, project_id: int | None) -> bool:
+    """Whether a tombstone stands against storing `candidate` there."""
     rows: Sequence[tuple[Any, ...]] = db.execute(
         """select t.fingerprint, json_group_array(s.prompt_id) filter (where s.prompt_id is not null)
            from tombstones t join memories m on m.id = t.memory left join memory_sources s on s.memory = t.memory
@@ -204,27 +149,28 @@ def _add(db: apsw.Connection, context: Context, change: Add, said: Said) -> str:
     memories.insert(db, memory, where.project_id)
     if candidate.prompt_id:
         memories.add_source(db, memory.id, candidate.prompt_id, said.at)
-    for other in change.supersedes:
-        _supersede(db, other, memory.id, context)
-    for other in change.related:
-        memories.relate(db, memory.id, other)
-    for other in change.conflicts:
-        memories.open_conflict(db, other, memory.id, context.now)
+    link(db, change, memory.id, context)
     return memory.id
 
 
-def _supersede(
+def link(db: apsw.Connection, change: Add, memory_id: str, context: Context) -> None:
+    """What the new memory replaces, is related to, and contradicts."""
+    for other in change.supersedes:
+        supersede(db, other, memory_id, context)
+    for other in change.related:
+        memories.relate(db, memory_id, other)
+    for other in change.conflicts:
+        memories.open_conflict(db, other, memory_id, context.now)
+
+
+def supersede(
     db: apsw.Connection, memory_id: str, by: str | None, context: Context, *, version: int | None = None
 ) -> None:
+    """`memory_id` no longer holds; `by` stands in its place. What it was in conflict about is settled with that."""
     memories.update(
         db, memory_id, context.now, version=version, status=Status.SUPERSEDED, superseded_by=by, pinned=False
     )
     memories.settle_conflicts(db, memory_id, context.now)
-
-
-def _partitions(project_id: int | None) -> list[str]:
-    shared = [search.partition(Scope.USER, None), search.partition(Scope.ORG, None)]
-    return shared if project_id is None else [*shared, search.partition(Scope.PROJECT, project_id)]
 
 
 def stated(text: str, type_: Type, scope: Scope, tags: tuple[str, ...], expires_at: str | None) -> Candidate:
@@ -233,5 +179,3 @@ def stated(text: str, type_: Type, scope: Scope, tags: tuple[str, ...], expires_
         content=text, type=type_, scope=scope, confidence=1.0, origin=Origin.USER, tags=tags, explicit=True,
         expires_at=expires_at,
     )  # fmt: skip
-
-

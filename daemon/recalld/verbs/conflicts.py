@@ -1,0 +1,64 @@
+"""Verbs about memories that cannot both hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import apsw
+import msgspec
+
+from recalld.errors import InputError
+from recalld.model import Memory
+from recalld.store import memories
+from recalld.store.memories import Conflict, Filter
+from recalld.verbs import remember
+from recalld.verbs.context import Context, chosen_projects
+
+SIDES = {"A": "older", "B": "newer", "both": "both"}
+
+
+class Conflicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of which project."""
+
+    cwd: str = ""
+    project: str | None = None
+
+
+def list_(db: apsw.Connection, context: Context, request: Conflicts) -> list[Conflict]:
+    """The conflicts that wait to be settled, by number."""
+    wanted = Filter(projects=chosen_projects(db, context, request.project, request.cwd))
+    return memories.open_conflicts(db, wanted)
+
+
+class Resolve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A conflict by its number, and what to keep: A is the older memory, B the newer one."""
+
+    conflict: int
+    keep: Literal["A", "B", "both"]
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What holds now, and what was superseded by it."""
+
+    kept: tuple[Memory, ...]
+    superseded: tuple[Memory, ...]
+
+
+def resolve(db: apsw.Connection, context: Context, request: Resolve) -> Resolved:
+    """Settle a conflict for good. Raises InputError where it is not open."""
+    open_one = memories.open_conflict_of(db, request.conflict)
+    if open_one is None:
+        raise InputError(f"no open conflict {request.conflict}; `recalld conflicts --project all` lists them")
+    older, newer = open_one.older.id, open_one.newer.id
+    if request.keep == "both":
+        memories.settle_both(db, older, newer, context.now)
+        memories.relate(db, older, newer)
+        for memory_id in (older, newer):
+            memories.note(db, memory_id, "settled", context.actor, context.now, context.batch)
+        return Resolved((memories.find(db, older), memories.find(db, newer)), ())
+    winner, loser = (older, newer) if request.keep == "A" else (newer, older)
+    if memories.find(db, loser).pinned:
+        memories.update(db, winner, context.now, pinned=True)
+    remember.supersede(db, loser, winner, context)
+    memories.note(db, winner, "settled", context.actor, context.now, context.batch)
+    return Resolved((memories.find(db, winner),), (memories.find(db, loser),))
