@@ -322,6 +322,26 @@ def test_whatever_the_owner_does_with_plain_sqlite_the_daemon_goes_on(run: Any, 
     run(work)
 
 
+def test_what_was_deleted_is_in_no_file_any_more(run: Any) -> None:
+    """Not in the memory, its vector and history, nor in the turns that said it, nor in receipts, nor in the WAL."""
+
+    async def work(house: House) -> None:
+        await house.prompt("We decided to call the vault marmalade.", "p1")
+        await house.stop("p1", "The vault is called marmalade, noted.")
+        await house.learn()
+        await house.prompt("what is the vault called?", "p2")
+        await house.stop("p2", "ok")
+        await house.learn()
+        (memory,) = await house.call("list", cwd=str(house.home / "shop"))
+        await house.call("edit", id=memory.id, text="The vault is called marmalade today.")
+        await house.call("delete", ids=[memory.id])
+        left = b"".join(path.read_bytes() for path in house.home.glob("memories.db*"))
+        assert b"marmalade" not in left.lower()
+        assert (await house.call("search", query="vault", cwd=str(house.home / "shop"))) == []
+
+    run(work)
+
+
 def test_the_id_of_a_memory_cannot_be_changed_by_hand(run: Any) -> None:
     async def work(house: House) -> None:
         await house.add("The orders database is PostgreSQL 16.")

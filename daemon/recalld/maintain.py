@@ -14,6 +14,7 @@ from recalld.condense import Digest
 from recalld.config import KeepConfig
 from recalld.model import Memory, Status, timestamp
 from recalld.store import changes, memories, meta, search
+from recalld.store.connection import fold
 from recalld.store.migrate import backup
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,7 @@ def back_up(db: apsw.Connection, folder: Path, now: datetime, keep: KeepConfig) 
 def shrink(db: apsw.Connection) -> None:
     """Fold the WAL into the database, and let SQLite look at its own statistics."""
     db.execute("pragma optimize")
-    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    fold(db)
 
 
 # A turn whose job is not done yet is still needed, however old.

@@ -72,6 +72,12 @@ def transaction(db: apsw.Connection, *, durable: bool = False) -> Iterator[None]
             raise
 
 
+def fold(db: apsw.Connection) -> None:
+    """Fold the WAL into the database and cut it to nothing: what was erased is then in no file any more."""
+    with contextlib.suppress(apsw.BusyError):  # a reader at work: the next time
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
 @contextlib.contextmanager
 def snapshot(db: apsw.Connection) -> Iterator[None]:
     """A read transaction: all queries inside see the same state."""

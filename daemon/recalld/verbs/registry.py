@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from recalld.errors import InputError, UnavailableError
+from recalld.store.connection import fold
 from recalld.store.store import Store
 from recalld.verbs import (
     adopt,
@@ -29,11 +30,15 @@ from recalld.verbs.context import Context
 
 @dataclass(frozen=True)
 class Verb:
-    """`run(db, context, request)`; `writes` says whether it needs a write transaction."""
+    """`run(db, context, request)`.
+
+    writes: it needs a write transaction. erases: what it removes must be in no file afterwards.
+    """
 
     request: type[msgspec.Struct]
     run: Callable[..., Any]
     writes: bool
+    erases: bool = False
 
 
 VERBS: Mapping[str, Verb] = {
@@ -44,15 +49,15 @@ VERBS: Mapping[str, Verb] = {
     "why": Verb(see.Why, see.why, writes=False),
     "add": Verb(memories.Add, memories.add, writes=True),
     "edit": Verb(memories.Edit, memories.edit, writes=True),
-    "delete": Verb(memories.Ids, memories.delete, writes=True),
+    "delete": Verb(memories.Ids, memories.delete, writes=True, erases=True),
     "pin": Verb(memories.Ids, memories.pin, writes=True),
     "unpin": Verb(memories.Ids, memories.unpin, writes=True),
-    "undo": Verb(memories.Undo, memories.undo, writes=True),
+    "undo": Verb(memories.Undo, memories.undo, writes=True, erases=True),
     "conflicts": Verb(conflicts.Conflicts, conflicts.list_, writes=False),
     "resolve": Verb(conflicts.Resolve, conflicts.resolve, writes=True),
     "inbox": Verb(inbox.Inbox, inbox.list_, writes=False),
     "confirm": Verb(memories.Ids, inbox.confirm, writes=True),
-    "reject": Verb(memories.Ids, inbox.reject, writes=True),
+    "reject": Verb(memories.Ids, inbox.reject, writes=True, erases=True),
     "tag": Verb(tags.Tag, tags.tag, writes=True),
     "tags": Verb(tags.Tags, tags.list_, writes=False),
     "tags-rename": Verb(tags.Rename, tags.rename, writes=True),
@@ -69,7 +74,7 @@ VERBS: Mapping[str, Verb] = {
     "past-look": Verb(history.Look, history.look, writes=False),
     "past-offsets": Verb(history.Offsets, history.offsets, writes=False),
     "projects": Verb(projects.Projects, projects.list_, writes=False),
-    "projects-change": Verb(projects.Change, projects.change, writes=True),
+    "projects-change": Verb(projects.Change, projects.change, writes=True, erases=True),
 }
 
 
@@ -82,6 +87,9 @@ async def call(store: Store, context: Context, name: str, arguments: dict[str, A
         request = msgspec.convert(arguments, verb.request)
     except msgspec.ValidationError as error:
         raise InputError(f"{name}: {error}") from error
-    if verb.writes:
-        return await store.act(context.actor, context.batch, True, verb.run, context, request)
-    return await store.read(verb.run, context, request)
+    if not verb.writes:
+        return await store.read(verb.run, context, request)
+    result = await store.act(context.actor, context.batch, True, verb.run, context, request)
+    if verb.erases:
+        await store.outside(fold)
+    return result
