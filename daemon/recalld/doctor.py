@@ -192,7 +192,7 @@ def _way_back(paths: Paths) -> str:
 def _model(home: _Home) -> tuple[str, str]:
     if home.status:
         model = home.status["model"]
-        wrong = str(model["state"]).startswith("unavailable")
+        wrong = str(model["state"]).startswith("vectors paused")
         fix = "recalld config set embed.model builtin; until then search goes by words alone"
         return f"{model['id']}: {model['state']}", fix if wrong else ""
     name = config.load(home.paths.config).embed.model

@@ -46,10 +46,11 @@ def matches(content: str, blob: bytes, key: bytes, *, same_turn: bool = False) -
 
     A number or name that the deleted memory did not have makes it another statement.
     """
-    terms = _hashes(content, key)
-    if not terms:
-        return False
-    return any(_again(terms, group, same_turn=same_turn) for group in _groups(blob))
+    return _matches(_hashes(content, key), blob, same_turn=same_turn)
+
+
+def _matches(terms: set[bytes], blob: bytes, *, same_turn: bool) -> bool:
+    return bool(terms) and any(_again(terms, group, same_turn=same_turn) for group in _groups(blob))
 
 
 def _again(terms: set[bytes], group: set[bytes], *, same_turn: bool) -> bool:
@@ -67,11 +68,10 @@ def blocks(candidate: Candidate, tombstones: Iterable[Tombstone], key: bytes) ->
 
     What a person asks for by hand comes back; only the very turn it was deleted from stays blocked.
     """
+    terms = _hashes(candidate.content, key)
     for tombstone in tombstones:
         same_turn = candidate.prompt_id is not None and candidate.prompt_id in tombstone.prompt_ids
-        if (same_turn or not candidate.explicit) and matches(
-            candidate.content, tombstone.fingerprint, key, same_turn=same_turn
-        ):
+        if (same_turn or not candidate.explicit) and _matches(terms, tombstone.fingerprint, same_turn=same_turn):
             return True
     return False
 

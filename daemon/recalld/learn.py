@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recalld import capture, extract, rules, transcript
+from recalld import capture, extract, rules, transcript, used
 from recalld.errors import PermanentError, RecalldError, TransientError, UnavailableError
 from recalld.llm import prompt
 from recalld.llm.protocol import BadReplyError, Operation, TooLongError
@@ -27,6 +27,7 @@ from recalld.store.store import Store
 from recalld.store.turns import Session, StoredTurn
 from recalld.verbs import remember
 from recalld.verbs.context import Context
+from recalld.verbs.near import neighbours
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,11 @@ BATCH = 8
 
 MAX_HALVINGS = 2
 """So often a question that is too long is asked again, each time with half the text."""
+
+PAST_SHARE = 2
+"""An imported past may use one part in so many of a day's caps; the rest is for what is said today."""
+
+PAST_WAITS = "the imported past waits: its part of today's allowance for model calls is used"
 
 MODEL_NEIGHBOURS = 20
 """So many stored memories are shown to the model with them."""
@@ -73,13 +79,16 @@ class Learner:
         asked = choice.backend != "rules" and extract.worth_asking([turn.turn for turn in said])
         if asked and not (choice.credentials and choice.credentials.local):
             asked = not await self._store.read(_local_only, context, said)
-        if asked and (reason := await self._store.read(_spent_up, context)):
+        later = None
+        if asked and all(job.payload.get("past") for job in claimed):
+            later = await self._store.read(_spent_up, context, PAST_SHARE) and PAST_WAITS
+        elif asked and (reason := await self._store.read(_spent_up, context)):
             self.held_up, asked = reason, False
         ids = [job.job_id for job in claimed]
-        await self._store.act(
-            context.actor, batch, True, _keep_rules, context, candidates, ids, None if asked else now
-        )
-        if asked:
+        await self._store.act(context.actor, batch, True, _keep_rules, context, candidates, ids, None if asked else now)
+        if later:  # the past can wait for another day's allowance
+            await self._store.write(jobs.fail, list(claimed), now, later, wait_s=jobs.MAX_WAIT_S / 2)
+        elif asked:
             await self._ask(claimed, said, choice, context)
 
     async def read_transcript(self, session: Session | None, now: datetime, *, final: bool = False) -> None:
@@ -115,9 +124,7 @@ class Learner:
         config = context.config.extract
         try:
             limit = prompt.LIMIT_CHARS >> _halved(claimed)
-            found = await extract.ask(
-                dialogue, near, choice, config, self._environ, record=record, limit_chars=limit
-            )
+            found = await extract.ask(dialogue, near, choice, config, self._environ, record=record, limit_chars=limit)
         except BadReplyError as error:
             await self._store.write(jobs.fail, list(claimed), context.now, str(error))
         except TransientError as error:
@@ -137,7 +144,16 @@ class Learner:
             ids = [job.job_id for job in claimed]
             dropped = "; ".join(found.dropped[:3]) or None
             await self._store.act(
-                context.actor, context.batch, True, _keep_operations, context, found.operations, near, said, ids, dropped
+                context.actor,
+                context.batch,
+                True,
+                _keep_operations,
+                context,
+                found.operations,
+                near,
+                said,
+                ids,
+                dropped,
             )
 
     async def _too_long(self, claimed: Sequence[Job], context: Context, error: RecalldError) -> None:
@@ -161,9 +177,12 @@ def _local_only(db: apsw.Connection, context: Context, said: Sequence[StoredTurn
     return bool(kept) and any(name is not None and name.casefold() in kept for name in names)
 
 
-def _spent_up(db: apsw.Connection, context: Context) -> str | None:
+def _spent_up(db: apsw.Connection, context: Context, share: int = 1) -> str | None:
+    """Why no more calls may be made today. share: only this part (one in `share`) of each cap may be used."""
     spend = usage.spent(db, usage.day_start(context.now))
-    return usage.allowed(spend, context.config.extract)
+    return usage.allowed(
+        usage.Spend(spend.calls * share, spend.tokens * share, spend.usd * share), context.config.extract
+    )
 
 
 def _keep_rules(
@@ -173,8 +192,10 @@ def _keep_rules(
     job_ids: list[int],
     done_at: datetime | None,
 ) -> None:
-    """Store what the rules found, and end the jobs or note that only the model is left to ask."""
+    """Store what the rules found and what the answers used, and end the jobs or note that only the model is left to ask."""
+    encode = context.vectors.embedder.encode if context.vectors else None
     for stored, candidates in found:
+        used.record(db, stored.turn, stored.where.project_id, encode)
         for candidate in candidates:
             remember.take(db, context, candidate, _occasion(stored))
     if done_at:
@@ -212,7 +233,7 @@ def _near(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> 
     best: dict[str, tuple[float, Memory]] = {}
     for stored in said:
         asked = Candidate(content=stored.turn.prompt[:2000] or stored.turn.answer[:2000])
-        for near in remember.neighbours(db, context, asked, stored.where.project_id):
+        for near in neighbours(db, context, asked, stored.where.project_id):
             score = max(near.cosine, near.lexical)
             if near.memory.id not in best or best[near.memory.id][0] < score:
                 best[near.memory.id] = (score, near.memory)

@@ -1,4 +1,4 @@
-"""Commands that change memories: add edit delete pin unpin undo."""
+"""Commands that change memories: add edit delete pin unpin feedback undo."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from recalld.cli import output
 from recalld.cli.calls import ask
 from recalld.cli.command import SCOPES, TYPES, Command, here, ids, nothing, yes
 from recalld.errors import InputError
+
+VERDICTS = ("useful", "useless", "missed")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +38,9 @@ def add(arguments: argparse.Namespace) -> int:
         return 0
     # The database's clock has milliseconds, and cuts.
     fresh = datetime.fromisoformat(row["created_at"]) >= begun - timedelta(milliseconds=1)
-    _say("remembered" if fresh else "known already", row)
+    say("remembered" if fresh else "known already", row)
     if fresh:
-        print(f"take it back with: recalld delete {_short(row['id'])}")
+        print(f"take it back with: recalld delete {short(row['id'])}")
     return 0
 
 
@@ -54,8 +56,8 @@ def edit(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(row)
         return 0
-    _say("changed", row)
-    print(f"take it back with: recalld edit {_short(row['id'])} {shlex.quote(output.safe(before['content']))}")
+    say("changed", row)
+    print(f"take it back with: recalld edit {short(row['id'])} {shlex.quote(output.safe(before['content']))}")
     return 0
 
 
@@ -70,7 +72,7 @@ def delete(arguments: argparse.Namespace) -> int:
         doomed = [ask("show", id=reference) for reference in arguments.ids]
         if not arguments.json:
             for row in doomed:
-                _say("to delete", row, stream=sys.stderr)
+                say("to delete", row, stream=sys.stderr)
         if not output.confirmed(f"delete these {len(doomed)} memories for good?", given=arguments.yes):
             raise InputError("nothing was deleted")
     rows = ask("delete", writes=True, ids=arguments.ids)
@@ -78,7 +80,7 @@ def delete(arguments: argparse.Namespace) -> int:
         output.print_json(rows)
         return 0
     for row in rows:
-        _say("deleted", row)
+        say("deleted", row)
         print(f"have it back with: recalld add {_options(row)}{shlex.quote(output.safe(row['content']))}")
     return 0
 
@@ -107,8 +109,8 @@ def _pinned(arguments: argparse.Namespace, verb: str, opposite: str) -> int:
         output.print_json(rows)
         return 0
     for row in rows:
-        _say(f"{verb}ned", row)
-    print(f"take it back with: recalld {opposite} {' '.join(_short(row['id']) for row in rows)}")
+        say(f"{verb}ned", row)
+    print(f"take it back with: recalld {opposite} {' '.join(short(row['id']) for row in rows)}")
     return 0
 
 
@@ -119,11 +121,29 @@ def undo(arguments: argparse.Namespace) -> int:
         output.print_json(undone)
         return 0
     for row in undone["removed"]:
-        _say("forgotten", row)
+        say("forgotten", row)
     for row in undone["restored"]:
-        _say("as before", row)
+        say("as before", row)
     if not undone["removed"] and not undone["restored"]:
         print("what was learnt last is gone already")
+    return 0
+
+
+def _feedback_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="its id, or the start of it")
+    parser.add_argument("verdict", choices=VERDICTS, help="missed: the last prompt should have had it")
+
+
+def feedback(arguments: argparse.Namespace) -> int:
+    """Say whether a memory was of use."""
+    row = ask("feedback", writes=True, id=arguments.id, verdict=arguments.verdict, cwd=here())
+    if arguments.json:
+        output.print_json(row)
+        return 0
+    say(f"noted as {arguments.verdict}", row)
+    if arguments.verdict != "missed":
+        other = "useless" if arguments.verdict == "useful" else "useful"
+        print(f"take it back with: recalld feedback {short(row['id'])} {other}")
     return 0
 
 
@@ -131,14 +151,16 @@ def _text(words: list[str]) -> str:
     return sys.stdin.read() if words == ["-"] else " ".join(words)
 
 
-def _short(memory_id: str) -> str:
+def short(memory_id: str) -> str:
+    """An id as it is shown where it stands alone."""
     return memory_id[: len("m-") + output.SHORT_DIGITS]
 
 
-def _say(done: str, row: dict[str, Any], stream: Any = None) -> None:
+def say(done: str, row: dict[str, Any], stream: Any = None) -> None:
+    """Print what was done to a memory, on one line."""
     where = {"user": "you", "org": "team"}.get(row["scope"], row["project"] or "-")
     content = output.safe(row["content"] or "(deleted)")
-    print(f"{done}: {content} ({_short(row['id'])}, {row['type']}, {output.safe(where)})", file=stream or sys.stdout)
+    print(f"{done}: {content} ({short(row['id'])}, {row['type']}, {output.safe(where)})", file=stream or sys.stdout)
 
 
 COMMANDS = (
@@ -151,5 +173,7 @@ COMMANDS = (
             ("recalld delete 1a2b3c", "recalld delete 1a2b3c 4d5e6f --yes")),
     Command("pin", "ID...", "give memories to every session, first of all", ids, pin, ("recalld pin 1a2b3c",)),
     Command("unpin", "ID...", "take `pin` back", ids, unpin, ("recalld unpin 1a2b3c",)),
+    Command("feedback", "ID VERDICT", "say whether a memory was useful, useless or missed", _feedback_options, feedback,
+            ("recalld feedback 1a2b3c useful", "recalld feedback 1a2b3c missed")),
     Command("undo", "", "take back what was learnt last", nothing, undo, ("recalld undo",)),
 )  # fmt: skip

@@ -32,13 +32,10 @@ def eval_options(parser: argparse.ArgumentParser) -> None:
 def eval_(arguments: argparse.Namespace) -> int:
     """Score labelled cases."""
     import asyncio  # late, like all below: every command imports this module
-    import logging
 
     from recalld import config  # late: with them comes the whole daemon
     from recalld.evaluate import files, judge, plot, report
 
-    logging.getLogger("recalld").addHandler(logging.NullHandler())
-    logging.getLogger("recalld").propagate = False  # what fails in a case stands in the result
     if arguments.plot:
         plot.check(arguments.plot)
     cases = [files.read(path) for path in arguments.files]
@@ -47,7 +44,7 @@ def eval_(arguments: argparse.Namespace) -> int:
     options = judge.Options(
         backend=arguments.backend, as_injected=arguments.as_injected, swept=arguments.plot is not None
     )
-    with _progress(judge.size(cases)) as tick:
+    with _progress(judge.size(cases)) as tick, _silent_log():
         results = asyncio.run(judge.judge(cases, settings, paths.models, os.environ, options, tick))
     if arguments.plot:
         plot.draw(arguments.plot, results, settings.memory.similarity_threshold)
@@ -70,6 +67,20 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("judging", total=total)
         yield lambda: progress.advance(task)
+
+
+@contextlib.contextmanager
+def _silent_log() -> Iterator[None]:
+    """Nothing is logged on the terminal: what fails in a case stands in the result."""
+    import logging
+
+    logger = logging.getLogger("recalld")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def bench_options(parser: argparse.ArgumentParser) -> None:

@@ -9,15 +9,17 @@ import sys
 from collections.abc import Sequence
 
 from recalld import __version__
-from recalld.cli import change, judge, projects, run, see, setup
+from recalld.cli import carry, change, init, judge, order, projects, run, see, settle, setup, stats
 from recalld.cli.command import Command
 from recalld.errors import RecalldError
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("see", see.COMMANDS),
-    ("change", (*change.COMMANDS, *projects.COMMANDS)),
+    ("see", (*see.COMMANDS, *stats.COMMANDS)),
+    ("settle", settle.COMMANDS),
+    ("change", (*change.COMMANDS, *order.COMMANDS, *projects.COMMANDS)),
+    ("carry", carry.COMMANDS),
     ("run", run.COMMANDS),
-    ("set up", setup.COMMANDS),
+    ("set up", (*setup.COMMANDS, *init.COMMANDS)),
     ("judge", judge.COMMANDS),
 )
 COMMANDS = {command.name: command for _, commands in GROUPS for command in commands}

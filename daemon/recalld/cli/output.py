@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 def print_json(data: Any) -> None:
     """`data` as JSON; beyond ASCII only where the terminal or file takes it."""
-    wide = sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(data, ensure_ascii=not wide, indent=2))
+    print(json.dumps(data, ensure_ascii=not wide(), indent=2))
+
+
+def wide() -> bool:
+    """Whether stdout takes more than ASCII."""
+    return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
 @cache
@@ -181,6 +186,20 @@ def groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
         titles.setdefault(title, []).append(row)
     order = {"pinned": 0, "you, in every project": 2, "team": 3}
     return sorted(titles.items(), key=lambda item: order.get(item[0], 1))
+
+
+@contextlib.contextmanager
+def progress(doing: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on the terminal, where there is one and something to do; the block's function moves it on."""
+    if not (total and sys.stderr and sys.stderr.isatty()):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda number: bar.advance(task, number)
 
 
 def confirmed(question: str, *, given: bool) -> bool:

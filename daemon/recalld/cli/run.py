@@ -155,12 +155,16 @@ def maintain(arguments: argparse.Namespace) -> int:
 def _report(report: dict[str, Any], were: str) -> list[str]:
     short = output.shortened(row["id"] for row in report["archived"])
     lines = [f"  {output.safe(row['content'])} ({short[row['id']]})" for row in report["archived"]]
+    lines.insert(0, f"{output.plural(len(report['archived']), 'memory', 'memories')} {were} archived")
+    for digest in report["summaries"]:
+        members = output.plural(len(digest["members"]), "memory", "memories")
+        lines.append(f"{members} about {output.safe(digest['topic'])} {were} put into one summary:")
+        lines.append(f"  {output.safe(digest['content'])}")
     counts = (
         output.plural(report["turns"], "old turn"),
         output.plural(report["receipts"], "old receipt"),
         output.plural(report["jobs"], "finished job"),
     )
-    lines.insert(0, f"{output.plural(len(report['archived']), 'memory', 'memories')} {were} archived")
     lines.append(f"{', '.join(counts)} {were} removed")
     if report["repaired"]:
         lines.append(f"indexes made anew: {', '.join(report['repaired'])}")
