@@ -228,6 +228,7 @@ def absolute(path: bytes) -> bytes:
 
 
 def is_utf8(data: bytes) -> bool:
+    """Whether `data` is text."""
     try:
         return data.decode() is not None
     except UnicodeDecodeError:
@@ -235,6 +236,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def environ(name: str) -> bytes:
+    """The environment variable's value; empty where it is not set."""
     return posix.environ.get(name.encode(), b"")
 
 
@@ -255,6 +257,7 @@ def make(folder: bytes) -> None:
 
 
 def size(path: bytes) -> int:
+    """The file's size in bytes."""
     try:
         return posix.stat(path).st_size
     except OSError:

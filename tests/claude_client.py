@@ -79,7 +79,12 @@ class Person:
         return folder
 
     def git(self, *arguments: str, cwd: Path) -> None:
-        who = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t", "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t"}
+        who = {
+            "GIT_AUTHOR_NAME": "t",
+            "GIT_AUTHOR_EMAIL": "t@t",
+            "GIT_COMMITTER_NAME": "t",
+            "GIT_COMMITTER_EMAIL": "t@t",
+        }
         subprocess.run(["git", *arguments], cwd=cwd, env=self.env | who, check=True, capture_output=True)
 
     def trusts(self, *folders: Path) -> None:

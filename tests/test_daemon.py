@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from claude_client import until
 from conftest import Daemon, Home, command
 from model_stub import ModelStub
@@ -31,7 +32,13 @@ def hook(home: Home, event: str, payload: Any, *start: str, **environ: str) -> s
 
 def said(home: Home, event: str, prompt_id: str, session: str = "s1", **more: str) -> dict[str, str]:
     names = {"prompt": "UserPromptSubmit", "stop": "Stop", "session-start": "SessionStart"}
-    return {"hook_event_name": names[event], "session_id": session, "cwd": str(home.project), "prompt_id": prompt_id, **more}
+    return {
+        "hook_event_name": names[event],
+        "session_id": session,
+        "cwd": str(home.project),
+        "prompt_id": prompt_id,
+        **more,
+    }
 
 
 def take_turn(home: Home, number: int, prompt: str) -> None:
@@ -50,7 +57,10 @@ def daemons(home: Home) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if marker in (folder / "environ").read_bytes().split(b"\0") and b"recalld\0run" in (folder / "cmdline").read_bytes():
+            if (
+                marker in (folder / "environ").read_bytes().split(b"\0")
+                and b"recalld\0run" in (folder / "cmdline").read_bytes()
+            ):
                 found.append(int(folder.name))
         except OSError:
             continue
@@ -64,7 +74,11 @@ def test_twelve_hooks_at_once_without_a_daemon_leave_one(home: Home) -> None:
 
     def fire(number: int) -> None:
         barrier.wait()
-        results.append(hook(home, "session-start", said(home, "session-start", "", f"s{number}", source="startup"), *command("run")))
+        results.append(
+            hook(
+                home, "session-start", said(home, "session-start", "", f"s{number}", source="startup"), *command("run")
+            )
+        )
 
     threads = [threading.Thread(target=fire, args=(number,)) for number in range(12)]
     for thread in threads:
@@ -216,7 +230,9 @@ def test_a_home_of_any_depth_works(tmp_path: Path) -> None:
     assert deep.run("start").returncode == 0
     assert deep.json("add", "We use pnpm.")["content"] == "We use pnpm."
     take_turn(deep, 1, "which package manager?")
-    assert "pnpm" in hook(deep, "session-start", said(deep, "session-start", "", "s2", source="startup")).stdout.decode()
+    assert (
+        "pnpm" in hook(deep, "session-start", said(deep, "session-start", "", "s2", source="startup")).stdout.decode()
+    )
     assert deep.run("stop").returncode == 0
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_data import AWS_KEY, DB_URL, hook_payloads, put_transcript
 
+from claude_data import AWS_KEY, DB_URL, hook_payloads, put_transcript
 from recalld import embed, wire
 from recalld.learn import Learner
 from recalld.service import Service
@@ -51,7 +51,9 @@ class House:
         return utc_now() + self.ahead
 
     async def send(self, payload: dict[str, Any], **values: str) -> dict[str, Any]:
-        request = wire.Request("hook", EVENTS.get(payload["hook_event_name"], "other"), values, json.dumps(payload).encode())
+        request = wire.Request(
+            "hook", EVENTS.get(payload["hook_event_name"], "other"), values, json.dumps(payload).encode()
+        )
         return dict(json.loads(await self.service.hook(request)))
 
     async def prompt(self, text: str, prompt_id: str, session: str = "s1", cwd: str = "", **more: Any) -> str:
@@ -81,7 +83,9 @@ class House:
         await self.worker.step()
 
     async def turns(self) -> list[tuple[str, str]]:
-        rows = await self.store.read(lambda db: db.execute("select prompt_id, prompt from turns order by turn_id").fetchall())
+        rows = await self.store.read(
+            lambda db: db.execute("select prompt_id, prompt from turns order by turn_id").fetchall()
+        )
         return [tuple(row) for row in rows]
 
 
@@ -188,7 +192,10 @@ def test_a_memory_is_given_once_a_session_until_it_is_compacted(run: Any) -> Non
         assert await house.prompt(asked, "p2") == ""
         assert memory.id[:8] in await house.prompt(asked, "p3", session="s2")
         await house.start(source="compact")
-        assert await house.store.read(lambda db: db.execute("select count(*) from injections where session_id = 's1'").get) == 3
+        assert (
+            await house.store.read(lambda db: db.execute("select count(*) from injections where session_id = 's1'").get)
+            == 3
+        )
 
     run(work)
 
@@ -314,7 +321,7 @@ def test_whatever_the_owner_does_with_plain_sqlite_the_daemon_goes_on(run: Any, 
         await house.start("s2")
         await house.add("The cache is Valkey.")
         await house.learn()
-        assert [found for found in await house.call("search", query="valkey", cwd=str(house.home / "shop"))]
+        assert await house.call("search", query="valkey", cwd=str(house.home / "shop"))
         assert await house.call("list", project="all", status="all")
         assert (await house.store.read(jobs.counts)).done == 2
         assert await house.store.read(lambda db: db.execute("select count(*) from pragma_foreign_key_check").get) == 0

@@ -22,7 +22,12 @@ CONFIG = MemoryConfig(similarity_threshold=0.45)
 
 
 def item(number: int, content: str = "", **fields: Any) -> Scored:
-    given: dict[str, Any] = {"seq": number, "id": f"m-{number:020x}", "handle": f"m-{number:06x}", "scope": Scope.PROJECT}
+    given: dict[str, Any] = {
+        "seq": number,
+        "id": f"m-{number:020x}",
+        "handle": f"m-{number:06x}",
+        "scope": Scope.PROJECT,
+    }
     given |= {"type": Type.FACT, "content": content or f"fact number {number} holds", "similarity": 0.9, "score": 0.9}
     return Scored(**given | {"date": "2026-05-01T10:00:00.000Z"} | fields)
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from recalld.config import ProjectsConfig
 from recalld.project import Excluded, Place, locate
-from recalld.remote import parse_remote
+from recalld.project.remote import parse_remote
 
 DEFAULTS = ProjectsConfig()
 SEPARATE = ProjectsConfig(worktrees="separate")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from claude_client import Person, program, until
 from model_stub import ModelStub, Script
 

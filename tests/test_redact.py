@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recalld.config import PrivacyConfig
 from recalld.redact import TABLE, Redactor, clean
-from recalld.redact_table import Rule
+from recalld.redact.table import Rule
 
 REDACT = Redactor(PrivacyConfig()).redact
 TAIL = "Qw7" + "eRt9Yu2i"  # a password's look, put together here so that no scanner takes it for one

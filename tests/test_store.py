@@ -146,7 +146,9 @@ def test_sixteen_processes_on_an_empty_folder_make_one_schema(tmp_path: Path) ->
         "import sys; from pathlib import Path; from recalld.store.connection import open_writer;"
         "from recalld.store.migrate import migrate; h = Path(sys.argv[1]); migrate(open_writer(h / 'm.db'), h)"
     )
-    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(16)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(16)
+    ]
     assert [(p.wait(), p.communicate()[1]) for p in running] == [(0, b"")] * 16
     with sqlite3.connect(tmp_path / "m.db") as db:
         assert db.execute("pragma user_version").fetchone() == (len(scripts()),)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from claude_data import AWS_KEY, DB_URL, put_transcript
 from claude_data import transcript as recorded
-from recalld import lines, transcript
+from recalld import transcript
 from recalld.model import Answer
 from recalld.spoken import derived_prompt_id
-from recalld.transcript import Reading, TranscriptTurn
+from recalld.transcript import Reading, TranscriptTurn, lines
 
 LONG_SESSION = [
     ("53779d97", "We settled on PostgreSQL for the shop database, with Flyway for migrations. Never use MySQL here."),

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from watchdog.observers import Observer
 
-from recalld import sweep, watch
-from recalld.sweep import Sweep
-from recalld.watch import Watch
+from recalld import watch
+from recalld.watch import Watch, sweep
+from recalld.watch.sweep import Sweep
 
 PATIENCE_S = 10.0
 

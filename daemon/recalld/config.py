@@ -21,12 +21,16 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Weights(_Section, frozen=True):
+    """How much similarity, real use and recency count in the order."""
+
     similarity: Share = 0.6
     hits: Share = 0.3
     recency: Share = 0.1
 
 
 class MemoryConfig(_Section, frozen=True):
+    """What is given to a session: how much of it, from which likeness and certainty on. Budgets are in tokens."""
+
     enabled: bool = True
     max_items_per_load: Count = 20
     max_items_per_prompt: Count = 5
@@ -42,14 +46,20 @@ class MemoryConfig(_Section, frozen=True):
 
 
 class CaptureConfig(_Section, frozen=True):
+    """What is captured. headless: runs that no person types."""
+
     headless: Literal["on", "inject", "off"] = "on"
 
 
 class EmbedConfig(_Section, frozen=True):
+    """model: `builtin`, a folder, or a Hugging Face id."""
+
     model: str = "builtin"
 
 
 class ProjectsConfig(_Section, frozen=True):
+    """Where recalld works (globs), and which folder is which project (prefix -> name)."""
+
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     worktrees: Literal["share", "separate"] = "share"
@@ -57,6 +67,8 @@ class ProjectsConfig(_Section, frozen=True):
 
 
 class ExtractConfig(_Section, frozen=True):
+    """Who extracts, and what that may spend in a day; 0 tokens or calls: no limit."""
+
     backend: Literal["auto", "anthropic", "claude", "rules"] = "auto"
     model: str = "claude-haiku-4-5"
     base_url: str = ""
@@ -68,6 +80,8 @@ class ExtractConfig(_Section, frozen=True):
 
 
 class PrivacyConfig(_Section, frozen=True):
+    """What is masked besides secrets, and the projects whose text stays on this machine."""
+
     mask_private_ips: bool = False
     mask_emails: bool = False
     patterns: tuple[str, ...] = ()
@@ -76,11 +90,15 @@ class PrivacyConfig(_Section, frozen=True):
 
 
 class ConflictConfig(_Section, frozen=True):
+    """What happens to statements that contradict each other without saying so."""
+
     policy: Literal["merge-mark", "source-priority", "last-write-wins"] = "merge-mark"
     source_priority: tuple[str, ...] = ("cli", "claude-code")
 
 
 class KeepConfig(_Section, frozen=True):
+    """How long what is kept, in days; backups: how many daily ones."""
+
     archive_after_days: Count = 90
     progress_days: Count = 14
     turns_days: Count = 30
@@ -88,11 +106,15 @@ class KeepConfig(_Section, frozen=True):
 
 
 class HttpConfig(_Section, frozen=True):
+    """The HTTP door; port 0: any that is free."""
+
     enabled: bool = False
     port: Annotated[int, Meta(ge=0, le=65535)] = 0
 
 
 class HubConfig(_Section, frozen=True):
+    """The team's PostgreSQL."""
+
     dsn: str = ""
 
 
@@ -137,12 +159,14 @@ def parse(text: str, name: str) -> Config:
             re.compile(pattern)
         except re.error as error:
             line = _line_of(text, ["privacy", "patterns"])
-            raise ConfigError(f"{name}:{line}: privacy.patterns: {pattern!r} is no regular expression: {error}") from error
+            raise ConfigError(
+                f"{name}:{line}: privacy.patterns: {pattern!r} is no regular expression: {error}"
+            ) from error
     return config
 
 
 def _located(message: str, text: str, name: str) -> str:
-    """msgspec's `... - at `$.section.key`` as `file:line: section.key: ...`."""
+    """What msgspec says, `... - at `$.section.key`` as `file:line: section.key: ...`."""
     what, _, where = message.partition(" - at `$")
     keys = re.findall(r"[\w-]+", where.split("[")[0])
     if unknown := re.search(r"unknown field `(.+?)`", what):

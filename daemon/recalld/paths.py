@@ -22,30 +22,37 @@ class Paths:
 
     @property
     def database(self) -> Path:
+        """The SQLite file."""
         return self.data / "memories.db"
 
     @property
     def backups(self) -> Path:
+        """Daily copies of the database, and those made before a migration."""
         return self.data / "backups"
 
     @property
     def models(self) -> Path:
+        """Embedding models that were fetched."""
         return self.data / "models"
 
     @property
     def config(self) -> Path:
+        """`config.toml`, which need not exist."""
         return self.config_dir / "config.toml"
 
     @property
     def log(self) -> Path:
+        """The daemon's log files."""
         return self.state / "log"
 
     @property
     def spool(self) -> Path:
+        """What hooks kept while nobody answered."""
         return self.state / "spool"
 
     @property
     def socket(self) -> Path:
+        """Where the daemon listens."""
         return self.runtime / "recalld.sock"
 
     @property

@@ -17,7 +17,6 @@ import msgspec
 
 from recalld import asking, capture, inject, project, query, recall, window, wire
 from recalld.config import Config
-from recalld.held import given_ids
 from recalld.known_files import KnownFiles, Said
 from recalld.model import timestamp
 from recalld.redact import Redactor
@@ -27,6 +26,7 @@ from recalld.store import injections, memories, meta, projects, search, turns
 from recalld.store.injections import Considered, Receipt
 from recalld.store.store import Clock, Store
 from recalld.store.turns import Where
+from recalld.transcript.held import given_ids
 from recalld.verbs.context import Context, where
 
 log = logging.getLogger(__name__)

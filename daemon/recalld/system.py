@@ -54,7 +54,10 @@ def _from_launchd() -> socket.socket | None:
     """launch_activate_socket(3): the first descriptor of the plist's socket."""
     library = ctypes.CDLL(None)
     descriptors, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_size_t()
-    if library.launch_activate_socket(LAUNCHD_SOCKET, ctypes.byref(descriptors), ctypes.byref(count)) or not count.value:
+    if (
+        library.launch_activate_socket(LAUNCHD_SOCKET, ctypes.byref(descriptors), ctypes.byref(count))
+        or not count.value
+    ):
         return None
     first = int(descriptors[0])
     library.free(descriptors)

@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from recalld import lines, recap, wire
+from recalld import recap, wire
 from recalld.errors import InputError, TransientError
 from recalld.learn import BATCH, Learner
 from recalld.model import moment, timestamp
 from recalld.service import Service
 from recalld.store import changes, jobs, turns
 from recalld.store.store import Clock, Store
+from recalld.transcript import lines
 
 log = logging.getLogger(__name__)
 

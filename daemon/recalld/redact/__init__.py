@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 
 from recalld.config import PrivacyConfig
-from recalld.redact_table import PROVIDERS, Rule
-from recalld.redact_values import BARE, HINTS, KEYWORD, is_secret
+from recalld.redact.table import PROVIDERS, Rule
+from recalld.redact.values import BARE, HINTS, KEYWORD, is_secret
 
 TABLE: tuple[Rule, ...] = (
     *PROVIDERS,

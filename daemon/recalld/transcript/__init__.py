@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from recalld import lines, records
 from recalld.model import Answer
-from recalld.records import Block, Record
 from recalld.spoken import derived_prompt_id, is_spoken, shorten, text
+from recalld.transcript import lines, records
+from recalld.transcript.records import Block, Record
 
 # What the assistant said before its last words, kept for the sense of the turn.
 MAX_EARLIER_CHARS = 8 * 1024

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from recalld import file_sentences
 from recalld.consolidate.compare import Relation, compare
-from recalld.file_sentences import Sentence
+from recalld.known_files import sentences
+from recalld.known_files.sentences import Sentence
 from recalld.statement import parse
 
 K = TypeVar("K")
@@ -90,7 +90,7 @@ class Said:
 
     def _likely(self, content: str) -> list[str]:
         """The sentences that hold each number of `content` and share most of its words."""
-        words = file_sentences.words_of(content)
+        words = sentences.words_of(content)
         numbers = {word for word in words if any(char.isdigit() for char in word)}
         shared = Counter(number for word in words for number in self._by_word.get(word, ()))
         likely = (
@@ -180,8 +180,8 @@ class KnownFiles:
             notes = source.path.endswith(NOTES)
             if notes:
                 text = "\n".join(text[:NOTES_BYTES].split("\n")[:NOTES_LINES])
-            imports = file_sentences.imports(text, source.path) if follow and not notes else ()
-            known = self._read[source.path] = _Read(stamp, file_sentences.sentences(text), imports)
+            imports = sentences.imports(text, source.path) if follow and not notes else ()
+            known = self._read[source.path] = _Read(stamp, sentences.sentences(text), imports)
         _keep_newest(self._read, source.path, MAX_SETS * MAX_FILES)
         stamps[source.path] = stamp
         return known, source.root

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from recalld import lines
+from recalld.transcript import lines
 
 TAIL_BYTES = 8 * 1024 * 1024
 """Looked at from the end; what stands before has long been compacted away."""

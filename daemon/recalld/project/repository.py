@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from recalld.remote import Remote, parse_remote
+from recalld.project.remote import Remote, parse_remote
 
 CONFIG_BYTES = 1 << 20
 PACKED_REFS_BYTES = 1 << 20

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from recalld.sweep import Sweep, files, folder_count, identity, is_transcript
+from recalld.watch.sweep import Sweep, files, folder_count, identity, is_transcript
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler

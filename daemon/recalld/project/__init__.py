@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
-from recalld import repository
 from recalld.config import ProjectsConfig
-from recalld.repository import Head, Repository
+from recalld.project import repository
+from recalld.project.repository import Head, Repository
 from recalld.store.places import Kind, Place, clean_name
 
 __all__ = ["Excluded", "Place", "locate"]
