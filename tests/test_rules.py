@@ -1,5 +1,6 @@
 """What the offline extraction keeps of a turn, and what it leaves alone."""
 
+import asyncio
 import json
 import re
 import time
@@ -9,13 +10,20 @@ from typing import Any
 import pytest
 
 from recalld import embed, redact, rules
-from recalld.config import PrivacyConfig
+from recalld.config import Config, PrivacyConfig
+from recalld.evaluate import files, judge
 from recalld.model import Answer, Candidate, Origin, Scope, Turn, Type
 
 ENCODE = embed.load(embed.BUILTIN, Path("/nowhere")).encode
-DIALOGUES = [
-    json.loads(line) for line in (Path(__file__).parent / "dialogues" / "rules.jsonl").read_text().splitlines()
-]
+FOLDER = Path(__file__).parent / "dialogues"
+SECRET = "pLum7" + "-Quartz-" + "4!"  # stands for {secret} in the dialogues; they forbid `plum7`
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / name).read_text().replace("{secret}", SECRET).splitlines()]
+
+
+DIALOGUES = lines("rules.jsonl")
 MASK = redact.Redactor(PrivacyConfig()).redact
 
 
@@ -45,10 +53,8 @@ def stored(dialogue: dict[str, Any]) -> list[Candidate]:
 
 
 def says(one: Candidate, wanted: dict[str, Any]) -> bool:
-    return all(re.search(part, one.content, re.IGNORECASE) for part in wanted["must"]) and wanted["scope"] in (
-        None,
-        one.scope,
-    )
+    told = all(re.search(part, one.content, re.IGNORECASE) for part in wanted["must"])
+    return told and wanted["scope"] in (None, one.scope) and one.confidence >= wanted.get("sure", 0)
 
 
 def of(kind: str) -> list[dict[str, Any]]:
@@ -56,7 +62,7 @@ def of(kind: str) -> list[dict[str, Any]]:
 
 
 def test_what_people_state_is_kept_and_nothing_besides() -> None:
-    """159 dialogues in five languages: the statement is kept in its scope, the request beside it is not."""
+    """451 dialogues in five languages: the statement is kept in its scope, the request beside it is not."""
     missed, besides = [], 0
     for dialogue in of("states"):
         found = stored(dialogue)
@@ -67,6 +73,42 @@ def test_what_people_state_is_kept_and_nothing_besides() -> None:
             missed.append((dialogue["id"], [one.content for one in found]))
     assert len(missed) <= 0.03 * len(of("states")), missed
     assert besides <= 0.1 * len(of("states"))
+
+
+def test_what_is_kept_has_its_type() -> None:
+    """A decision is no preference; where both would do, the dialogue says so."""
+    right = total = 0
+    for dialogue in of("states"):
+        found = stored(dialogue)
+        for wanted in dialogue["expect"]:
+            said = [one.type for one in found if says(one, wanted)]
+            total += bool(said)
+            right += any(one in wanted["types"] for one in said)
+    assert right >= 0.95 * total
+
+
+def test_more_than_half_of_what_is_only_implied_is_kept() -> None:
+    """No cue word says so; what must not be stored of these turns is not."""
+    met = 0
+    for dialogue in of("implied"):
+        found = stored(dialogue)
+        met += all(any(says(one, wanted) for one in found) for wanted in dialogue["expect"])
+        assert not [
+            one for one in found if any(re.search(part, one.content, re.IGNORECASE) for part in dialogue["forbid"])
+        ]
+    assert met >= 0.6 * len(of("implied"))
+
+
+def test_statements_live_on_as_they_were_meant(tmp_path: Path) -> None:
+    """47 lives of a store: repeated, refined, replaced, given up, contradicted, deleted, expired."""
+    path = tmp_path / "lives.jsonl"
+    path.write_text("".join(json.dumps(life, ensure_ascii=False) + "\n" for life in lines("lives.jsonl")))
+    (result,) = asyncio.run(
+        judge.judge([files.read(path)], Config(), tmp_path, {}, judge.Options(), lambda: None),
+    )
+    passed, total = result.scores["tiers"]["rules"]
+    assert total == 47
+    assert passed >= total - 1, result.scores["failures"]
 
 
 def test_turns_that_state_nothing_leave_nothing() -> None:
@@ -275,9 +317,7 @@ def test_training_gives_the_same_weights_again() -> None:
     """The shipped weights can be made anew from the same sentences, bit for bit, and fit the features."""
     from recalld.rules import classify, train
 
-    rows = [
-        json.loads(line) for line in (Path(__file__).parent / "dialogues" / "sentences.jsonl").read_text().splitlines()
-    ]
+    rows = lines("sentences.jsonl")
     features, kinds, user = train.prepared(rows[:40])
     first, again = (train.fit(features, kinds, user) for _ in range(2))
     assert first.tobytes() == again.tobytes()

@@ -13,7 +13,7 @@ from recalld.rules.tags import tags_of
 
 _SEARCHING = re.compile(
     r"\b(?:why|how come|root cause|cause of|causes|reason for|debug|investigate|find out|"
-    r"figure out|what(?:'s| is| was| went) wrong|what happened|what broke|warum|wieso|por qué|"
+    r"figure out|what (?:made|makes|caused|causes|breaks|broke|keeps|is causing)|what(?:'s| is| was| went) wrong|what happened|what broke|any ideas?|(?:is|are) (?:it|this|that|the [\w -]{2,30}) (?:broken|faulty|dead|buggy|a bug|wrong)|warum|wieso|por qué|"
     r"pourquoi)\b|\b(?:nothing|not|n't|stopped|never) (?:work|working|come|comes|happens|arrives?|"
     r"responds?|responding|loads?|starts?|connects?|shows?)\b|为什么|为啥|怎么回事|咋回事|原因|"
     r"排查|怎么.{1,12}(?:了|不)[？?]|なぜ|どうして|原因"
@@ -29,7 +29,9 @@ _REPORT = re.compile(  # of work done: true today, of no use later
     r"is green|are green|runs?)\b|^(?:已|我(?:已|把|将|加|改|新增|用)|改为|修复|新增|现在)|"
     r"已(?:改|修|加|删|更新|替换)"
 )
-_AT_HAND = re.compile(r"\b(?:the|my|our|this|that|these|those|it|we|i|us|nothing|here)\b|[`_/]|\w\.\w")
+_AT_HAND = re.compile(
+    r"\b(?:any (?:idea|clue)|the|my|our|this|that|these|those|it|we|i|us|nothing|here)\b|[`_/]|\w\.\w"
+)
 _ADVICE = re.compile(
     r"^(?:you|your|i'd|i would|i recommend|consider|try|note that|remember|make sure|let me|"
     r"if you|please|should|always|never|do not|don't|we should|建议|请|可以|您|你|如果|需要我|"
@@ -41,7 +43,7 @@ _CAUSE = re.compile(
     r"^after (?:some |a bit of )?(?:bisecting|debugging|digging|tracing|profiling|comparing)|"
     r"(?:although|even though|but|while) (?:the|its) (?:datasheet|docs|documentation|manual|spec|"
     r"readme) (?:says?|claims?|states?)|\b(?:root cause|the (?:actual |real )?(?:cause|culprit)|"
-    r"cause found|turn(?:s|ed) out)\b|根本原因|根因|原因(?:是|：|找到)|查明|罪魁|原因は|ursache|"
+    r"cause found|(?:was|is|were|are) caused by|turn(?:s|ed) out)\b|根本原因|根因|原因(?:是|：|找到)|查明|罪魁|原因は|ursache|"
     r"la causa|causa raíz"
 )
 _SURE = 0.75  # of the classifier

@@ -98,7 +98,7 @@ _OPTION = re.compile(
     r"オプション)?\(?(?P<key>[a-dA-D]|[1-6]|[一二三四五六])(?:[).:、：]|"
     r"\s*[-–—:：])\s*(?P<text>.+?)(?=(?:[.;；。\n]\s*(?:(?:option|variant|choice|plan|"
     r"approach)\s+|方案|选项|オプション)?\(?(?:[a-dA-D]|[1-6]|[一二三四五六])(?:[).:、：]|"
-    r"\s*[-–—:：]))|[.。\n]|$)",
+    r"\s*[-–—:：]))|\s+[1-6][.)]\s|\.(?=\s|$)|[。\n]|$)",
     re.IGNORECASE,
 )
 _PICK = re.compile(
@@ -106,7 +106,7 @@ _PICK = re.compile(
     r"take|use|do|i(?:'d)? (?:say|prefer|pick|choose|go with|take)|we(?:'ll)? (?:take|go with|do)|"
     r"选|用|走|上)\s*)?(?:the )?(?:option|variant|choice|plan|number|方案|选项|"
     r"第)?\s*(?P<key>[a-d]|[1-6]|[一二三四五六]|first|second|third|fourth|last)(?:个| one| option|"
-    r"号)?(?P<rest>(?:吧|。|\.|,|，|!|！|;|；|\s+(?:because|since|please|as|it|then)|\s*[-–—]|"
+    r"号)?(?:就?(?:够|行|可以)了?)?(?P<rest>(?:吧|。|\.|,|，|!|！|;|；|\s+(?:because|since|please|as|it|then)|\s*[-–—]|"
     r"$).*)$",
     re.IGNORECASE | re.DOTALL,
 )

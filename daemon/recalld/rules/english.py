@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from recalld.rules.english_cues import CUES
+from recalld.rules.english_facts import FACTS
 from recalld.rules.english_tasks import SOFT, TASK
 from recalld.rules.table import Language, words
 
@@ -29,18 +30,18 @@ ENGLISH = Language(
     ),
     hypothetical=re.compile(
         r"^(?:(?:and|but|so|or|hm+|ok|well)[,.]? ){0,2}(?:suppose|supposing|imagine|assume|assuming|"
-        r"depending on|i have (?:a|an|two|three|some|several) (?:\w+ ){0,2}(?:lists?|arrays?|strings?|"
+        r"depending on|in case|i have (?:a|an|two|three|some|several) (?:\w+ ){0,2}(?:lists?|arrays?|strings?|"
         r"tables?|dicts?|dates?|files?|columns?|dataframes?|functions?|vectors?|objects?|numbers?)|"
         r"what if|in theory|hypothetically|theoretically|let's say|say we|let's (?:imagine|assume|"
         r"pretend|suppose)|pretend|as if)\b|^(?:even )?if .*(?:would|could|might|were|wanted|decided|"
-        r"had )|\b(?:we|i|you|one|they) could (?:also |maybe |perhaps |always |just )?\w+|"
+        r"had )|(?:^|[,;:] |\b(?:and|so|then|or|maybe|perhaps|alternatively) )(?:we|i|you|one|they) could (?:also |maybe |perhaps |always |just )?\w+|"
         r"\bwould (?:be|have|make|it|you|we|that|love|need|cost|break|need to)\b|\b(?:should probably|"
         r"at some point|some ?day|one day|eventually we|might want|might be (?:worth|better|nice)|"
         r"nice to have|what would)\b"
     ),
     undecided=words(
         r"(?:have|has|had|is|are)(?:n't| not)(?: yet)? (?:been )?(?:decided|settled|chosen|agreed|"
-        r"final|finali[sz]ed)|not decided|undecided|undetermined|(?:still|currently|only|"
+        r"final|finali[sz]ed)|not decided|nothing (?:is|has been|was) (?:decided|settled|agreed|final)|we(?:'ll| will) (?:pick|choose|decide)|undecided|undetermined|(?:still|currently|only|"
         r"just) (?:considering|thinking|debating|deciding|discussing|evaluating|weighing|undecided|"
         r"an idea)|(?:question|decision|choice|point) (?:is|remains) (?:still )?open|"
         r"not (?:yet )?final|to be (?:decided|discussed|determined)|tbd|torn|on the fence|"
@@ -48,53 +49,60 @@ ENGLISH = Language(
         r"some) of the (?:candidates|options|ideas)|(?:i'm|we're|i am|we are) (?:considering|"
         r"thinking (?:about|of)|debating|toying|wondering|tempted)|let me think|think about it|"
         r"will (?:vote|decide|discuss|see)|we'll see|decided nothing|up to (?:the|them|him|her)|"
-        r"who knows|just asking|just curious"
+        r"(?:we|i) (?:thought|talked|argued|toyed|played) (?:about|with|over)|(?:we|i) (?:considered|discussed|debated)|who knows|just asking|just curious"
     ),
     generated=re.compile(
-        r"^" + SOFT + r"(?:(?:can|could|would|will) you |i (?:need|want|'d like) |help me )?(?:please )?(?:(?:write|"
+        r"^"
+        + SOFT
+        + r"(?:(?:can|could|would|will) you |i (?:need|want|'d like) |help me )?(?:please )?(?:(?:write(?! (?:this|that|it) down)|"
         r"draft|compose|generate|create|invent|make up|sketch|phrase|formulate|come up with|produce|"
         r"reply with|answer with)\b.*\b(?:that says|which says|saying|in which|where|"
         r"about (?!the (?:bug|error))|e-?mail|mail|letter|story|scene|dialogue?|poem|song|essay|"
-        r"article|blog|post|tweet|slogan|joke|speech|announcement|press release|newsletter|fake|"
+        r"article|blog|post|tweet|slogan|joke|speech|announcement|press release|newsletter|memo|notice|invitation|fake|"
         r"fictional|made-up|fictitious|imaginary|demo|sample|example|dummy|placeholder|lorem|"
         r"paragraph|sentence|changelog|readme|section|page|headline|title|text|reply|response|message|"
         r"bio|abstract|comment that|template)\b|translate|(?:correct|improve|polish|shorten|simplify|"
         r"fix|check) (?:the |this |my )?(?:grammar|style|wording|spelling|paragraph|sentence|english|"
         r"phrase)|shorten this|turn this into|release notes? for|classify|label (?:this|these|each|"
-        r"the)|complete the (?:sentence|text|phrase)|fill (?:in |out )?.*(?:dummy|fake|sample)|"
+        r"the)|(?:create|add|write|make|set up|generate) .{2,60}(?:with|containing|listing|including) (?:\w+ ){0,2}(?:rules|guidelines|conventions|entries|lines|sections|wording)|complete the (?:sentence|text|phrase)|fill (?:in |out )?.*(?:dummy|fake|sample)|"
         r"look at (?:this|the) (?:snippet|sentence|text|quote)|assume the following|summari[sz]e|"
         r"paraphrase|rephrase|proofread|reword|rewrite (?:this|the) (?:sentence|paragraph|text|mail)|"
         r"explain (?:this|the following|what|why|how)|what does (?:this|that|it)|test (?:if|whether|"
-        r"that)|assert|check (?:if|whether|that)|make sure (?:the test|it)|imagine)|\b(?:sentence|"
+        r"that)|assert|check (?:if|whether|that)|make sure (?:the test|it)|imagine)|^i(?:'d like| want| need) (?:an?|some) (?:\w+ ){0,3}(?:text|mail|e-mail|note|memo|letter|paragraph|post|announcement|message) "
+        r"(?:saying|that says|telling|about|for)|\b(?:sentence|"
         r"text|phrase|paragraph|line) (?:that )?i want (?:\w+ )?(?:translated|rewritten|checked)|"
-        r"\b(?:seed|sample|dummy|fake|test|example) (?:data|text|sentence|input|output)\b|"
+        r"\b(?:(?:seed|sample|dummy|fake|example) (?:data|text|sentence|input|output)|test (?:data|text|sentence))\b|"
         r"thought experiment|the (?:chapter|book|novel|story|scene|talk|"
         r"article) (?:that )?i'm writing|\bthe (?:text|message|label|button|toast|tooltip|template|"
         r"title|sentence|header|heading|string|error|comment|doc|docstring|placeholder|"
         r"copy) (?:should|must|shall|has to|needs to) (?:say|read|contain|be _|be [\"'])"
     ),
     hearsay=re.compile(
-        r"\b(?:(?:my|a|the|our|their|his|her|some|this|that|one) (?:\w+ ){0,3}(?:coworker|colleague|"
-        r"friend|boss|reviewer|customer|client|user|vendor|article|blog|post|page|book|paper|guide|"
+        r"\b(?:(?:my|a|the|our|their|his|her|some|this|that|one) (?:[\w'-]+ ){0,3}(?:coworker|colleague|"
+        r"friend|boss|reviewer|rfc|law|linter|compiler|checklist|customer|client|user|vendor|article|blog|post|page|book|paper|guide|"
         r"tutorial|docs?|documentation|manual|handbook|advert|ad|job advert|tutorial|podcast|mail|"
         r"e-mail|ticket|spec|standard|readme|style guide|video|thread|answer|comment|website|site|faq|"
         r"log|output|error|message|llm|model|chatgpt|copilot|gpt)s? (?:(?:you|i|we|that|from|in|on|of|"
-        r"at) (?:\w+ ){1,4})?(?:says?|said|reads?|states?|stated|claims?|claimed|writes?|wrote|"
+        r"at)(?:'\w+)? (?:\w+ ){1,4})?(?:says?|insists? that|preaches|advocates|said|reads?|states?|stated|claims?|claimed|writes?|wrote|"
         r"recommends?|recommended|suggests?|suggested|mentions?|mentioned|tells?|told|thinks?|thought|"
         r"advises?|advised|reads?|argues?)|(?:people|they|someone|somebody|everyone|"
         r"everybody|some|many|experts|reddit|stack ?overflow|google|the internet|he|she) (?:says?|"
         r"said|claims?|claimed|recommends?|suggests?|argues?|writes?|wrote|swears?)|"
+        r"(?:the|my|our|their|his|her) (?:old|previous|former|last|ex-?|original|other) (?:team|devs?|developers?|company|agency|"
+        r"contractors?|owners?|maintainers?|guys?|people|employer|job|colleagues?|boss|manager|lead|admins?|consultants?)(?:'s)? (?:\w+ )?\w+|"
+        r"^(?:so |well |anyway,? )?(?:back (?:in|when|then)|in the (?:old|early) days|years ago|at my (?:old|last|previous) \w+|"
+        r"in my (?:old|last|previous) \w+|when i was an?|(?:we|i|they) used to)\b(?!.*\b(?:now|instead|since|no longer|any ?more|these days)\b)|"
         r"according to (?!(?:our|my) )|i (?:read|heard|saw)(?: somewhere| that| once| on)|in (?:the|"
         r"an|that|this) (?:article|book|talk|tutorial|blog)|a colleague of mine|friend of mine|"
         r"\w+ (?:says|said|wrote|writes):? [\"“'])"
     ),
     banter=words(
-        r"(?:oh |yeah |yes |well )?sure,? (?:because|let's|why not)|oh sure|yeah,? right|who needs|"
+        r"(?:oh |yeah |yes |well )?sure,? (?:because|let's|why not)|oh sure|yeah,? (?:right|sure)|sure,? and|who needs|"
         r"just kidding|kidding|jk|/s|sarcasm|lol|lmao|haha+|hehe+|rofl|(?:great|wonderful|fantastic|"
         r"perfect|brilliant|lovely|just),? (?:another|what i needed|what we needed)|says nothing like|"
         r"says quality like|nothing says|good luck with that|in your dreams|what could go wrong|"
         r"have a (?:nice|good|great)|never mind|nevermind|you never disappoint|my bad|"
-        r"thank you so much|i always forget|i never remember|im(?:h)?o|tbh|a mess|to be honest|"
+        r"thank you so much|i (?:always|never) (?:forget|remember|understand|know|mix|confuse|mess|wonder|get (?:why|how|what))|im(?:h)?o|tbh|a mess|to be honest|"
         r"i can never remember|i keep forgetting"
     ),
     hedge=words(
@@ -127,14 +135,14 @@ ENGLISH = Language(
         r"reply|table|snippet|session|round|iteration)|we can do that later|i'll (?:clean|fix|do|"
         r"change|look at) .*(?:later|tomorrow)|see what happens|just (?:want|trying|testing|playing)|"
         r"prototype|ad hoc|for the demo|this (?:week|morning|afternoon|evening)|let's (?:see|try)|"
-        r"wait until|first (?:draft|pass)|one-off|since (?:\d|this|yesterday|last|a|the last)\S*|"
+        r"wait until|until (?:the \w+ (?:is|are)|we(?:'re| are)|they|it's)|while (?:we're|i'm|we are|i am) \w+ing|as long as i'm|first (?:draft|pass)|one-off|since (?:\d|this|yesterday|last|a|the last)\S*|"
         r"(?:we're|i'm|we are|i am|we keep|i keep) (?:seeing|getting|having|hitting|stuck)"
     ),
     task=TASK,
     durable=words(
         r"always|never|ever|from now on|from here on(?: out)?|going forward|from today on|"
-        r"in (?:the )?future|henceforth|everywhere|throughout|by default|as a rule|as a habit|"
-        r"generally|in general|whenever|every ?time|each time|every (?:single )?(?!day|thing|body|"
+        r"in (?:the )?future|henceforth|everywhere|throughout|here and in future|by default|as a rule|as a habit|"
+        r"generally|in general|whenever|every ?time|each time|every (?:single )?(?!day|thing|body|occurrence|instance|usage|reference|mention|place|spot|"
         r"one)\w+|each (?:new |single )?(?:commit|file|test|pr|branch|answer|reply|release|deploy|"
         r"function|module|message|change|service|table|line|class|component|time|method|migration)|"
         r"in all (?:my|our|the|your|cases|of)?|for all (?:my|our|the|new|your)?|all (?:my|our|new|"
@@ -147,7 +155,7 @@ ENGLISH = Language(
         r"as usual for"
     ),
     dangling=re.compile(
-        r"^(?:(?:and|but|so|then|or|hence|thus|also|still|yet|actually|now|again|even|only),? )*(?:it|"
+        r"^(?:(?:and|but|so|then|or|hence|thus|also|still|yet|actually|now|again|even|only),? )*(?:it(?! (?:took|cost) (?:me|us)\b| turn(?:s|ed) out|(?:'s| is) (?:official|forbidden|important that))|(?:took|cost) (?:me|us)|"
         r"its|it's|it'll|it'd|(?:this|that|these|those)(?! (?:repo|repository|project|codebase|monorepo|service|app|"
         r"application|product|team|company|library|package|machine|laptop|site|website|database|cluster|system|tool|"
         r"org|year|quarter|month)s?\b)|that's(?! .{3,60}(?:behind us|done|finished|through|in place)\b)|this's|they|they're|them|their|he|she|his|her|"
@@ -156,12 +164,16 @@ ENGLISH = Language(
         r"same|here|here's|both|neither|else|which|otherwise|because(?!.*,))(?![\w'-])"
     ),
     opener=re.compile(
-        r"^(?:ok(?:ay)?|k|so|well|hey|hi|hello|oh|ah|hm+|um|and|but|also|yes|yep|yeah|no|nope|nah|"
+        r"^(?:(?:remember|do not forget|don't forget) to (?=(?:always|never)\b)|"
+        r"[^,:]{0,30},? ?(?:final (?:answer|decision|call|verdict)|changed our minds?)(?: [^:,]{2,30})?:\s+|"
+        r"(?:ok(?:ay)?|k|so|well|hey|hi|hello|oh|ah|hm+|um|and|but|also|yes|yep|yeah|no|nope|nah|"
         r"right|great|nice|cool|thanks|thank you|thx|good|perfect|sure|alright|anyway|anyways|"
         r"actually|basically|honestly|btw|by the way|fyi|for your information|for the record|"
+        r"it (?:was|has been|is|'s been) (?:now )?(?:decided|agreed|settled)(?: (?:on|in|at|by|last|this) [\w' ]{2,25}?)?(?= that)|"
         r"heads[- ]up|just so you know|just fyi|psa|note|note to self|please note|nb|n\.b\.|"
         r"one more thing|one thing|another thing|oh and|side note|remember|please remember|"
-        r"keep in mind|bear in mind|don't forget|do not forget|never forget|for future reference|"
+        r"keep in mind|bear in mind|(?:save|store|keep|record|write|jot|note) this(?: down)?|for (?:your|the) (?:notes|memory|records)|don't forget|do not forget|never forget|for future reference|you (?:should|need to|must|ought to) know|for context|some (?:background|context)|"
+        r"(?:good|worth) (?:to know|knowing|remembering|noting)|"
         r"for reference|as a reminder|reminder|quick note|important|please|pls|from now on|"
         r"from here on(?: out)?|going forward|in (?:the )?future|as (?:i )?said|as mentioned|"
         r"as agreed|again|once again|turns out|it turns out|turned out|lesson learn(?:ed|"
@@ -171,7 +183,7 @@ ENGLISH = Language(
         r"analysis))(?:(?:\s*[:,.!—–]+\s*|\s+-+\s+)(?:that\s+)?|\s+that\s+(?=\S+\s+\S+)|(?:(?<=fyi)|"
         r"(?<=btw)|(?<=remember)|(?<=note)|(?<=heads up)|(?<=from now on)|"
         r"(?<=going forward))\s+(?!to\b)|(?:(?<=^so)|(?<=^ok)|(?<=^okay)|(?<=^hey)|(?<=^well)|(?<=^oh)|(?<=^and)|(?<=^but)|(?<=^also)|(?<=^plus)|"
-        r"(?<=^basically)|(?<=^actually))\s+(?=\S+\s+\S+))"
+        r"(?<=^basically)|(?<=^actually)|(?<=^please)|(?<=^pls))\s+(?=\S+\s+\S+)))"
     ),
     clause=re.compile(
         r",\s+(?:and then |and |so |then |but |now |also |please )?|\s+[-–—]{1,2}\s+|"
@@ -182,7 +194,7 @@ ENGLISH = Language(
         r"now|instead|from now on|anymore|any more|no longer|(?:raised|increased|lowered|reduced|"
         r"bumped|upgraded|downgraded|changed|moved|switched|migrated|renamed|replaced|extended|"
         r"shortened|dropped)|(?:switch|switching|move|moving|migrat(?:e|ing)|chang(?:e|ing)|"
-        r"go(?:ing)?) (?:back )?(?:over )?to|actually|after all|changed our minds?|back to|rather than"
+        r"go(?:ing)?) (?:back )?(?:over )?to|actually|after all|final (?:answer|decision|call|verdict)|changed our minds?|back to|rather than"
     ),
     personal=re.compile(
         r"\b(?:i|i'm|i've|i'd|my|me|myself|mine)\b|\b(?:answer|answers|reply|replies|respond|response|"
@@ -190,7 +202,7 @@ ENGLISH = Language(
         r"your)\b"
     ),
     trivial=words(
-        r"typo|forgot(?:ten)?|my (?:fault|mistake)|wrong (?:file|folder|branch|directory|window|"
+        r"(?:made|found|saw|there(?:'s| is| was)|had|just|my) (?:a |an |the |that |one )?(?:\w+ )?typo|^typo|forgot(?:ten)?|my (?:fault|mistake)|wrong (?:file|folder|branch|directory|window|"
         r"button)|misspelled|coffee|works (?:fine|now)|it works|everything (?:else )?works"
     ),
     revokes=(
@@ -208,10 +220,10 @@ ENGLISH = Language(
             r"phased out) (?P<what>[^,.;!?]{2,80}?)(?=[,.;!]|$| and | for good| in favou?r)"
         ),
         re.compile(
-            r"^(?:(?:and|so|ok|okay|actually),? )*(?P<what>[^,.;!?]{2,60}?) (?:is|are|was|were|has been|"
+            r"^(?:(?:and|so|ok|okay|actually),? )*(?P<what>[^,.;!?]{2,60}?) (?:no longer (?:appl(?:y|ies)|holds?|counts?|exists?)\b|(?:is|are|was|were|has been|"
             r"have been|gets?|got) (?:gone|history|void|obsolete|off the table|no longer (?:valid|used|"
             r"supported|needed|the case)|not (?:used|valid|needed) any ?more|abandoned|cancell?ed|dropped|"
-            r"scrapped|retired|reversed|overturned|being removed)\b"
+            r"scrapped|retired|reversed|overturned|being removed)\b)"
         ),
         re.compile(
             r"^(?:(?:and|so|ok|okay|actually|no|please),? )*(?:don't|do not|never|stop|no need to|"
@@ -246,5 +258,5 @@ ENGLISH = Language(
         r"fixed|solved)|has to be .{3,60}(?:as|because|since)|only (?:occurs|happens|shows up|"
         r"appears) (?:with|when|on|in)|the bug had nothing to do"
     ),
-    cues=CUES,
+    cues=CUES + FACTS,
 )

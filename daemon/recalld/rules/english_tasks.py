@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 SOFT = (
-    r"(?:(?:please|pls|just|now|then|also|first|next|and|so|no|nope|well|actually|oh|hey|ok|okay|"
+    r"(?:(?:please|pls|just|now|then|also|first|next|and|so|no(?=,| (?:use|please|just|don't|do|leave|keep|put)\b)|nope|well|actually|oh|hey|ok|okay|"
     r"again|quickly|simply|maybe|meanwhile|kindly),? ){0,4}"
 )
 _VERBS = (
@@ -27,14 +27,22 @@ _VERBS = (
     "upgrade|upload|use|validate|verify|wait|walk|wire|wrap|write|zip|center|centre|colou?r|work|continue|"
     "proceed|carry on"
 )
+_COMPOUND = (  # "log search goes through X", "release notes are sent": a subject with its verb, no order
+    r"(?:(?!(?:the|an?|that|this|these|those|it|what|which|who|whose|if|whether|where|when|how|why|all|every|any|some|"
+    r"my|our|your|their|its|me|us|you|them|sure|and|or|to|so|as|until|till|because|before|after)\b)[\w./-]+ ){1,3}"
+    r"(?:(?:always|never|only|now|also|still|all) )?(?:is|are|has|have|goes|go|runs?|lives?|must|may|needs?|comes?|"
+    r"gets?|stays?|belongs?|happens?|uses?|takes?|listens?|starts?|ends?|sits?|ships?|expires?|lasts?)\b(?! (?:it|this|that)\b)"
+)
 TASK = re.compile(
     r"^" + SOFT + r"(?:(?:can|could|would|will) (?:you|we)|(?:i|we)(?:'d| would) (?:like|love) (?:you )?to|"
     r"i (?:want|need) you to|(?:i|we) (?:want|need) (?:a|an|the|some|to)|i have (?:a|an|two|three|"
     r"some) .{2,80} (?:and|but) (?:i )?(?:want|need|would like)|help me|let me|have a look|take a look|let's|lets|"
-    r"you (?:can|could|may|should now)|go ahead|mind (?:adding|fixing|changing)|time to|feel free|"
+    r"you (?:can|could|may|should now)(?![\w'])(?! be\b)|go ahead|mind (?:adding|fixing|changing)|time to|feel free|"
     r"remember to|don't forget to|make sure(?: (?:to|that|you|it|the))?|(?:i'll|i will|"
     r"i am going to|i'm going to) \w+|(?:that|this|it) (?:should|needs to|must|has to)|(?:"
     + _VERBS
-    + r")(?: |$|,)|(?:don't|do not|dont) (?:touch|change|delete|remove|forget|worry|commit|push|"
+    + r")(?: |$|,)(?!"
+    + _COMPOUND
+    + r")|(?:don't|do not|dont) (?:touch|change|delete|remove|forget|worry|commit|push|"
     r"merge|run|move|rename|deploy|install|edit|do|add|use|make|write|start|stop|break|create)\b)"
 )

@@ -50,7 +50,7 @@ GERMAN = Language(
     task=re.compile(
         r"^" + _SOFT + r"(?:(?:kannst|könntest) du|mach|füge?|ändere?|lösch|entferne?|benenne?|erstelle?|schreib|"
         r"zeig|prüfe?|schau|teste?|starte?|baue?|passe?|stell|nimm|räum|kopiere?|verschiebe?|"
-        r"implementiere?|hilf|gib|lass|die .{1,40} (?:umstellen|anpassen|ändern|löschen)|"
+        r"implementiere?|trag|setz|leg|pack|bring|führ|dreh|zieh|häng|schalt|rechne|such|hol|schick|korrigiere|aktualisiere|sortiere|hilf|gib|lass|die .{1,40} (?:umstellen|anpassen|ändern|löschen)|"
         r"(?:bitte )?.{1,60} (?:umstellen|anpassen|ändern|löschen|einbauen|hinzufügen|entfernen|"
         r"umbenennen)[.!]?$)(?: |$)?"
     ),
@@ -66,7 +66,7 @@ GERMAN = Language(
     ),
     opener=re.compile(
         r"^(?:ok(?:ay)?|ja|nein|gut|also|so|hallo|hi|danke|super|übrigens|nebenbei|außerdem|und|aber|"
-        r"merk(?:e)? dir(?: bitte)?|bitte merken|denk(?:e)? (?:bitte )?daran|nicht vergessen|wichtig|"
+        r"merk(?:e)?(?: dir)?(?: bitte)?|bitte merken|denk(?:e)? (?:bitte )?da?ran|nicht vergessen|wichtig|"
         r"achtung|hinweis|zur info|info|fyi|notiz|entscheidung|regel|status|ab (?:jetzt|sofort)|"
         r"von (?:jetzt|nun) an|künftig|in zukunft|bitte|wir haben (?:entschieden|beschlossen|"
         r"vereinbart)(?=,? dass))(?:\s*[:,.!–-]+\s*(?:dass\s+)?|\s+dass\s+)"
@@ -96,7 +96,7 @@ GERMAN = Language(
         cue(
             None,
             0.95,
-            r"merk(?:e)? (?:dir|euch)|bitte merken|nicht vergessen|denk(?:e)? (?:bitte )?daran|zur info|"
+            r"merk(?:e)? (?:dir|euch)|merke?(?=:)|bitte merken|nicht vergessen|denk(?:e)? (?:bitte )?da?ran|zur info|"
             r"fürs protokoll|behalte? im kopf",
             explicit=True,
         ),

@@ -24,12 +24,20 @@ _INTRODUCES = re.compile(
     r"let me paste|here(?:'s| is| are) (?:one of |an? |the |my |some )(?:\w+ ){0,3}(?:mails?|"
     r"reviews?|quotes?|texts?|messages?|snippets?|notes?|logs?|tickets?|transcripts?))\b"
 )
+_ABOUT_PASTE = re.compile(
+    r"^(?:hey |ok |so |and )*(?:what(?:'s| is| does| do)|who wrote|is|are|does) (?:this|that|these|the following)\b.{0,60}\?$|"
+    r"^(?:tl;?dr|thoughts|wdyt)[?:]*$|^(?:这|下面|以下).{0,16}(?:什么|啥|对吗|意思).{0,6}[？?]?$"
+)
 _PASTED = 40  # sentences; a prompt with more was not typed
 _HEADING = 5  # words
 _SHORT_RULE = 5  # words
+_CERTAIN = 0.9  # a surer cue is not looked for
 _VOICE = re.compile(
     r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|prefer)\b|\bfrom now on\b|我们(?:决定|"
     r"定了)|以后|今后"
+)
+_ADDRESSED = re.compile(  # said to the assistant, also below a paste; "please note" may be part of it
+    r"\b(?:remember|don't forget|do not forget|recuerda|no olvides)\b|\bmerk(?:e)? dir\b|记住|记一下|记好|别忘|覚えて"
 )
 _LOCAL = re.compile(  # "remember that i starts at 1": about the code in front of both, not for later
     r"(?:^|that |[:,] )(?:[a-z]|the (?:loop|index|counter|argument|parameter|variable|"
@@ -48,7 +56,7 @@ class _Flow:
     """What earlier sentences say about the later ones of the same text.
 
     foreign: what follows is somebody else's, or to be written. supposed: an invented situation, until the paragraph
-    ends. header: the cue of a heading (`Conventions:`), for the lines up to the paragraph `below`.
+    ends. asked: the paragraph of a question about what is pasted below. header: the cue of a heading (`Conventions:`), for the lines up to the paragraph `below`.
     """
 
     pasted: bool
@@ -56,6 +64,7 @@ class _Flow:
     supposed: int = -1
     header: Cue | None = None
     below: int = -2
+    asked: int = -1
 
     def passes(self, one: Sentence, language: Language) -> bool:
         """Takes `one` in; whether it can be a statement of the person's own."""
@@ -66,6 +75,9 @@ class _Flow:
         if one.paragraph > self.below:
             self.header = None
         self.below = min(self.below, one.paragraph)
+        if _ABOUT_PASTE.search(one.bare):
+            self.asked = one.paragraph
+        self.foreign = self.foreign or -1 < self.asked < one.paragraph
         if language.generated.search(one.bare) or _INTRODUCES.search(one.bare):
             self.foreign = True
             return False
@@ -92,17 +104,27 @@ def from_text(text: str, judge: Judge, prompt_id: str) -> list[Candidate]:
         language = table_of(one.lang)
         if flow.passes(one, language) and (found := _one(one, language, opinion, flow)):
             kept.append(_Kept(found, place, one.paragraph))
-    return [_finished(one.candidate, prompt_id) for one in _joined(kept)]
+    return [_finished(one.candidate, prompt_id) for one in _joined(_replacing(kept, said))]
+
+
+def _replacing(kept: list[_Kept], said: list[Sentence]) -> list[_Kept]:
+    """`Kill the polling. We use webhooks instead.`: the order in front names what the statement replaces."""
+    return [
+        _Kept(msgspec.structs.replace(one.candidate, revokes=gone), one.place, one.paragraph)
+        if one.candidate.replaces and not one.candidate.revokes and (gone := revoke.ordered_away(said, one.place))
+        else one
+        for one in kept
+    ]
 
 
 def _one(one: Sentence, language: Language, opinion: Opinion, flow: _Flow) -> Candidate | None:
     given = vetoes.statement(one, language)
-    found = vetoes.best_cue(given.bare, language) or flow.header
+    found = _cue(given) or flow.header
     if found and found.explicit and _LOCAL.search(given.bare):
         found = None
-    if flow.foreign and not (found and (found.explicit or found.scope is Scope.USER)):
+    if flow.foreign and not (found and (_ADDRESSED.search(given.bare) or found.scope is Scope.USER)):
         return None
-    if vetoes.dropped(given, found):
+    if vetoes.dropped(given, found, opinion.keep or 0):
         return None
     if revoke.is_directive(given):
         left = revoke.rest(given)
@@ -110,6 +132,15 @@ def _one(one: Sentence, language: Language, opinion: Opinion, flow: _Flow) -> Ca
         return _candidate(left, found, opinion, found.sure) if left and found else _given_up(one, language)
     sure = weigh.sureness(given, found, opinion)
     return (sure and _candidate(given, found, opinion, sure)) or _given_up(one, language)
+
+
+def _cue(given: Statement) -> Cue | None:
+    """The surest cue, with or without the chatter in front; some cues only hold at the beginning."""
+    found = vetoes.best_cue(given.bare, given.language)
+    if found and found.sure >= _CERTAIN:
+        return found
+    inner = vetoes.best_cue(rewrite.stripped(given), given.language)
+    return max((one for one in (found, inner) if one), key=lambda one: one.sure, default=None)
 
 
 def _candidate(given: Statement, found: Cue | None, opinion: Opinion, sure: float) -> Candidate | None:

@@ -18,9 +18,13 @@ _OPEN_END = re.compile(
     r"everywhere|instead|again|please|in (?:the )?future|too|every time|by default|"
     r"going forward)\b)|\b(?:is|are|was|were|do|does|have|has|can|will|should|be|the|a|an|of)\W*$"
 )
+_ANNOUNCED = re.compile(r"[^,，;；:：]{3,40}[:：] ?(?=\S+ \S+ \S|[\u3040-\u9fff]{6})")  # "that's final then: ..."
 _FRAGMENT = 8  # words
 _MARK = "[redacted:"
 _MASKED_ASIDE = re.compile(r"\s?[(（][^()（）]*\[redacted:[a-z0-9-]+\][^()（）]*[)）]")
+_MASKED_SECOND = re.compile(  # "the account is called x and its password is ..."
+    r"\s+(?:and|with) (?:(?:its|the|their|his|her|an?|my|our) )?(?:[\w-]+ ){0,3}(?:is |are |= ?|: ?)?\[redacted:[a-z0-9-]+\]"
+)
 _MASKED_LOGIN = re.compile(r"(?<=[\w:/]):?\[redacted:[a-z0-9-]+\]@")
 _FILLER = re.compile(
     r"[,]? whether (?:we|you|i|they) (?:like it|want it|want to) or not|[,]? (?:as you know|"
@@ -39,10 +43,21 @@ def spoken(text: str, bare: str, language: Language) -> str:
     return stripped if any(cue.pattern.search(told) for cue in asks) else text
 
 
+def stripped(given: Statement) -> str:
+    """The wording of `given` without chatter in front."""
+    return _without_opener(given.text, given.bare, given.language)[1]
+
+
 def content(given: Statement) -> str:
     """The sentence to store, or "" where nothing self-contained is left."""
     text, bare = _without_opener(given.text, given.bare, given.language)
     text, bare = _without_masks(text, bare, given.language)
+    if (
+        _leans(bare, given.language)
+        and (told := _ANNOUNCED.match(bare))
+        and not _leans(bare[told.end() :], given.language)
+    ):
+        text, bare = text[told.end() :], bare[told.end() :]
     if _leans(bare, given.language):
         before = _before(given)
         if not before:
@@ -73,12 +88,14 @@ def _without_masks(text: str, bare: str, language: Language) -> tuple[str, str]:
     """Without the clauses that only told a secret; of a URL only the password goes."""
     if _MARK not in text:
         return text, bare
-    text = _MASKED_ASIDE.sub("", _MASKED_LOGIN.sub("@", text))
+    text = _MASKED_SECOND.sub("", _MASKED_ASIDE.sub("", _MASKED_LOGIN.sub("@", text)))
     if _MARK in text:
         spans = clauses(blank(text), language)
         told = [text[begin:end] for begin, end in spans if _MARK not in text[begin:end]]
         joined = ("，" if is_cjk(language.code) else ", ").join(told)
-        if size(joined) >= 3 and not language.dangling.search(blank(joined)):
+        if size(joined) < 3:
+            return "", ""  # nothing but the secret was told
+        if not language.dangling.search(blank(joined)):
             text = joined
     return text, blank(text)
 
@@ -107,9 +124,19 @@ def _before(given: Statement) -> str:
     return text.strip(_TRAILING)
 
 
+_RENAMED = re.compile(
+    r"^(?P<subject>(?:the|our|my) [^,.;]{2,50}?) (?:was|is|has been|got) (?:renamed|moved|changed|replaced)"
+    r"(?:,| and|;)(?: and)? (?:it's|it is|it|now)(?: now)? (?=\w)",
+    re.IGNORECASE,
+)
+
+
 def finish(text: str, code: str) -> str:
     """`text` as one written sentence: capital first (unless it is an identifier), one full stop, no line breaks."""
     text = re.sub(r"\s+", " ", _FILLER.sub("", text)).strip(_TRAILING).strip()
+    text = _RENAMED.sub(
+        lambda told: told["subject"] + (" is " if "'s" in told[0] or " is " in told[0][-5:] else " "), text
+    )
     if not text or len(text) > _LONGEST:
         return ""
     if (text[0] in "\"“「'" and text[-1] in "\"”」'") or text[-1] in "?？":

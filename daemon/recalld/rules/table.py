@@ -12,7 +12,7 @@ from recalld.model import Scope, Type
 class Cue:
     """Wording that announces something to keep.
 
-    type: None where the cue only says "keep this" and the content decides. sure: 0..1; below 0.7 the classifier must agree.
+    type: None where the cue only says "keep this" and the content decides. sure: 0..1; the surer, the less the classifier has to agree (`weigh`).
     explicit: the person asks for it to be remembered.
     """
 

@@ -13,6 +13,11 @@ _WHENEVER = re.compile(
     r"^(?:and |so |also |please )*(?:whenever|every time|each time|always when|when(?:ever)? you|"
     r"if you)\b|^(?:每次|每当|凡是|以后|今后|immer wenn|cada vez)"
 )
+_LASTING = (Type.DECISION, Type.LESSON, Type.PROGRESS)  # hold although "for now" or "today" is said beside them
+_OUTRIGHT = 0.95  # of a cue such as "my name is", which nobody but the speaker can say
+_CERTAIN = 0.93
+_LEADING = 0.9  # of a cue that announces alone
+_LEAD = 4  # words
 _BRACKETS = ("()", "（）", "[]", "【】")
 _BLANK = re.compile(r"_{2,}")
 
@@ -36,7 +41,8 @@ def statement(sentence: Sentence, language: Language) -> Statement:
     spans = clauses(sentence.bare[:end], language)
     whole = sentence.bare[:end]
     kept = list(spans)
-    while len(kept) > 1 and _droppable(whole[kept[-1][0] : kept[-1][1]], language) and not _WHENEVER.search(whole):
+    least = 2 if _asks_to_keep(whole[: kept[0][1] + 1], language) else 1
+    while len(kept) > least and _droppable(whole[kept[-1][0] : kept[-1][1]], language) and not _WHENEVER.search(whole):
         kept.pop()
     while len(kept) > 1 and _leads_in(whole, kept, language):
         kept.pop(0)
@@ -60,6 +66,12 @@ def clauses(bare: str, language: Language) -> list[tuple[int, int]]:
     return spans
 
 
+def _asks_to_keep(lead: str, language: Language) -> bool:
+    """`Remember:` or `Lesson:` alone; what follows it is meant to be kept, however it begins."""
+    said = lead.endswith((":", "：")) and size(lead) <= _LEAD
+    return said and any(cue.sure >= _LEADING and cue.pattern.search(lead) for cue in language.cues)
+
+
 def _droppable(clause: str, language: Language) -> bool:
     return (
         (_is_task(clause, language) or language.question.search(clause) is not None)
@@ -71,7 +83,7 @@ def _droppable(clause: str, language: Language) -> bool:
 def _leads_in(bare: str, spans: list[tuple[int, int]], language: Language) -> bool:
     """A request in front of the statement: `rename it, we use snake case`."""
     first, rest = bare[spans[0][0] : spans[0][1]], bare[spans[1][0] : spans[-1][1]]
-    if language.durable.search(first) or size(rest) < 4:
+    if language.durable.search(first) or size(rest) < 4 or _asks_to_keep(bare[: spans[0][1] + 1], language):
         return False
     found = best_cue(rest, language)
     return _is_task(first, language) and found is not None and found.type is not Type.PREFERENCE
@@ -92,8 +104,8 @@ def best_cue(bare: str, language: Language) -> Cue | None:
     return max(found, key=lambda cue: cue.sure) if found else None
 
 
-def dropped(given: Statement, found: Cue | None) -> bool:
-    """Whether the wording alone rules out that this is to be kept."""
+def dropped(given: Statement, found: Cue | None, keep: float) -> bool:
+    """Whether the wording rules out that this is to be kept; keep: the classifier's opinion, which may outweigh "today"."""
     language, bare = given.language, given.bare
     if language.banter.search(given.sentence.bare) or language.unsure.search(given.sentence.bare):
         return True
@@ -103,15 +115,16 @@ def dropped(given: Statement, found: Cue | None) -> bool:
             language.question,
             language.undecided,
             language.hypothetical,
-            language.hearsay,
             language.trivial,
         )
     ):
         return True
+    if language.hearsay.search(bare) and not (found and found.sure > _OUTRIGHT):
+        return True
     if len(_BLANK.sub("", bare)) * 2 < len(bare):
         return True
-    if language.temporary.search(bare):
-        lasting = found and (found.explicit or found.scope or found.type in (Type.DECISION, Type.LESSON, Type.PROGRESS))
+    if keep < _CERTAIN and language.temporary.search(bare):
+        lasting = found and (found.explicit or found.type in _LASTING or (found.scope and found.type is Type.FACT))
         return not lasting
     return False
 
