@@ -29,7 +29,7 @@ def block(project: str | None, groups: Sequence[Group]) -> str:
     """The text for Claude: one element, one line a memory, that no memory's content can close or imitate."""
     if not any(group.items for group in groups):
         return ""
-    name = escape(_one_line(project or ""), quote=True)
+    name = _TAG.sub("&lt;", escape(_one_line(project or ""), quote=True))
     lines = [f'<recalld-memory project="{name}">' if name else "<recalld-memory>", HEAD]
     for group in groups:
         if group.items:
@@ -80,12 +80,14 @@ def _content(text: str) -> str:
     return _TAG.sub("&lt;", _one_line(text))
 
 
-_TAG = re.compile(r"<(?=\s*[/!?A-Za-z])")
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f\x85\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_TAG = re.compile(r"[<\uff1c\ufe64](?=[\s\u200c\u200d]*[/!?A-Za-z\uff0f])")
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# Turns of the writing direction, and signs that only a model sees: text could hide in them.
+_UNSEEN = re.compile(r"[\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+")
 
 
 def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return _SPACE.sub(" ", _UNSEEN.sub("", text)).strip()
 
 
 _PIECES = re.compile(

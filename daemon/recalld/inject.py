@@ -79,12 +79,14 @@ def for_prompt(
         items=config.max_items_per_prompt,
         tokens=int(min(config.max_tokens_per_prompt, config.max_tokens_per_session - spent_tokens) * share),
     )
-    fitting = {item.id for item in ranked if not _weak(item, config)}
+    fitting = {item.id for item in ranked if item.similarity >= config.similarity_threshold}
     taken = _Taken(vectors or {})
     considered = []
     for item in ranked:
-        reason = _against(item, given, known) or _weak(item, config) or _outdated(item, fitting)
-        reason = reason or room.refuses(item) or taken.repeats(item)
+        reason = _against(item, given, known)
+        if not reason and item.id not in fitting:
+            reason = "below the threshold"
+        reason = reason or _outdated(item, fitting) or room.refuses(item) or taken.repeats(item)
         considered.append(_considered(item, reason, "relevant"))
         if not reason:
             room.charge(item)
@@ -139,23 +141,29 @@ class _Room:
         self.tokens = tokens - _OVERHEAD_TOKENS
         self.utf16 = MAX_UTF16 - _OVERHEAD_UTF16
         self.used_tokens = 0
+        self._sizes: dict[int, tuple[int, int]] = {}
 
     def refuses(self, item: Scored, *, counted: bool = True) -> str:
         """Why there is no room for an item, else ''."""
         if counted and self.items <= 0:
             return "enough items"
-        tokens, length = size(item)
+        tokens, length = self._size(item)
         if tokens > self.tokens:
             return "over the token budget"
         return "too long" if length > self.utf16 else ""
 
     def charge(self, item: Scored, *, counted: bool = True) -> None:
         """Use up what an item costs."""
-        tokens, length = size(item)
+        tokens, length = self._size(item)
         self.items -= counted
         self.tokens -= tokens
         self.utf16 -= length
         self.used_tokens += tokens
+
+    def _size(self, item: Scored) -> tuple[int, int]:
+        if (known := self._sizes.get(item.seq)) is None:
+            known = self._sizes[item.seq] = size(item)
+        return known
 
 
 class _Taken:
@@ -164,28 +172,33 @@ class _Taken:
     def __init__(self, vectors: Mapping[int, NDArray[Any]]) -> None:
         self.items: list[Scored] = []
         self._vectors = vectors
-        self._words: list[frozenset[str]] = []
+        self._words: dict[int, frozenset[str]] = {}
 
     def add(self, item: Scored) -> None:
         self.items.append(item)
-        self._words.append(frozenset(segment.terms(item.content)))
 
     def repeats(self, item: Scored) -> str:
         """Whether one of them says the same as `item`; which, else ''."""
-        words = frozenset(segment.terms(item.content))
-        for other, others_words in zip(self.items, self._words, strict=True):
-            if self._same(item, other, words, others_words):
+        for other in self.items:
+            if self._same(item, other):
                 return f"says the same as {other.handle or other.id[:SHORT_ID]}"
         return ""
 
-    def _same(self, a: Scored, b: Scored, words_a: frozenset[str], words_b: frozenset[str]) -> bool:
+    def _same(self, a: Scored, b: Scored) -> bool:
         """Nearly one vector or one set of words, and no number that only one of them has."""
-        if any(char.isdigit() for word in words_a ^ words_b for char in word):
-            return False
         one, two = self._vectors.get(a.seq), self._vectors.get(b.seq)
-        if one is not None and two is not None:
-            return float(one @ two) >= SAME
-        return len(words_a & words_b) >= SAME_WORDS * max(1, len(words_a | words_b))
+        by_words = one is None or two is None
+        if one is not None and two is not None and float(one @ two) < SAME:
+            return False
+        words_a, words_b = self._words_of(a), self._words_of(b)
+        if by_words and len(words_a & words_b) < SAME_WORDS * max(1, len(words_a | words_b)):
+            return False
+        return not any(char.isdigit() for word in words_a ^ words_b for char in word)
+
+    def _words_of(self, item: Scored) -> frozenset[str]:
+        if (known := self._words.get(item.seq)) is None:
+            known = self._words[item.seq] = frozenset(segment.terms(item.content))
+        return known
 
 
 def _against(item: Scored, given: Collection[str], known: Known | None) -> str:
@@ -194,10 +207,6 @@ def _against(item: Scored, given: Collection[str], known: Known | None) -> str:
     if known is not None and known(item):
         return "in CLAUDE.md or Claude's own notes"
     return ""
-
-
-def _weak(item: Scored, config: MemoryConfig) -> str:
-    return "" if item.similarity >= config.similarity_threshold else "below the threshold"
 
 
 def _outdated(item: Scored, fitting: Collection[str]) -> str:

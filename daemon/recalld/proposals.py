@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import accumulate
@@ -72,15 +72,20 @@ def propose(
     vector: NDArray[np.float32] | None,
     filters: Filters,
     now: datetime,
+    *,
+    context: bool = True,
 ) -> Proposals:
-    """The memories that may fit the query. Without `vector` only full text is asked."""
+    """The memories that may fit the query; with `context` also what was said around the first of them.
+
+    Without `vector` only full text is asked.
+    """
     found = Proposals({}, {}, {}, {})
     held: dict[int, likeness.Texts] = {}
     counts: dict[str, likeness.Counts] = {}
     wanted = likeness.wanted(db, query.words)
     for place in filter(partial(search.holds, db), partitions):
         counts[place] = likeness.Counts(*search.frequencies(db, place, wanted))
-        rows = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now)
+        rows = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now, context=context)
         found.rows.update(rows)
         held |= search.indexed(db, place, rows)
         if vector is not None:
@@ -93,12 +98,12 @@ def propose(
 
 def together(a: Row, b: Row) -> bool:
     """Whether two memories were said at about the same time in one session."""
-    if a.source_session is None or (a.source_session, a.scope, a.project_id) != (
-        b.source_session,
-        b.scope,
-        b.project_id,
-    ):
+    if a.source_session is None or a.source_session != b.source_session:
         return False
+    if (a.scope, a.project_id) != (b.scope, b.project_id):
+        return False
+    if a.first_seen == b.first_seen:
+        return True
     return abs((moment(a.first_seen) - moment(b.first_seen)).total_seconds()) <= NEAR_S
 
 
@@ -119,7 +124,15 @@ def _telling(db: apsw.Connection, query: Query, counts: likeness.Counts) -> list
 
 
 def _first(
-    db: apsw.Connection, place: str, query: Query, words: list[str], vector: Any, filters: Filters, now: datetime
+    db: apsw.Connection,
+    place: str,
+    query: Query,
+    words: list[str],
+    vector: Any,
+    filters: Filters,
+    now: datetime,
+    *,
+    context: bool,
 ) -> dict[int, Row]:
     """The best of a partition by words and by vector, and what was said around them.
 
@@ -134,20 +147,30 @@ def _first(
         if vector is not None:
             by_meaning = [hit.seq for hit in search.nearest(db, place, vector, nearest, allowed)]
         seqs = {*by_words, *by_meaning}
-        best = (*by_words[:CONTEXT], *by_meaning[:CONTEXT]) if allowed is None else ()
-        around = {seq + step for seq in best for step in range(-REACH, REACH + 1)} - seqs
-        rows = givable(db, seqs | around, filters.min_confidence, now)
+        rows = givable(db, seqs, filters.min_confidence, now)
         full = len(by_words) == lexical or len(by_meaning) == nearest
-        if not full or 2 * len(rows.keys() & seqs) >= len(seqs):
+        if not full or 2 * len(rows) >= len(seqs):
             break
         factor *= 4
-    centres = [rows[seq] for seq in best if seq in rows]
-    for seq in around & rows.keys():
-        if not any(abs(seq - row.seq) <= REACH and together(rows[seq], row) for row in centres):
-            del rows[seq]
+    if context and allowed is None:
+        best = {seq: rows[seq] for seq in (*by_words[:CONTEXT], *by_meaning[:CONTEXT]) if seq in rows}
+        rows |= _around(db, best, rows, filters, now)
     if query.status:
         rows |= givable(db, _progress(db, place, filters), filters.min_confidence, now)
     return rows
+
+
+def _around(
+    db: apsw.Connection, best: Mapping[int, Row], known: Mapping[int, Row], filters: Filters, now: datetime
+) -> dict[int, Row]:
+    """What was said just before and after each of `best`, of what is not known yet."""
+    steps = [step for step in range(-REACH, REACH + 1) if step]
+    wanted = {seq + step for seq, row in best.items() if row.source_session for step in steps} - known.keys()
+    if not wanted:
+        return {}
+    found = givable(db, wanted, filters.min_confidence, now, {row.source_session for row in best.values()})
+    centres = ((row, [best[row.seq + step] for step in steps if row.seq + step in best]) for row in found.values())
+    return {row.seq: row for row, near in centres if any(together(row, centre) for centre in near)}
 
 
 def _progress(db: apsw.Connection, place: str, filters: Filters) -> Collection[int]:

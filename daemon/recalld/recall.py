@@ -7,10 +7,12 @@ memories given s, about a share s is relevant. It is a logistic function of a fe
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -18,7 +20,7 @@ from recalld.config import MemoryConfig
 from recalld.model import Origin, Scope, Type
 from recalld.proposals import Filters, Proposals, propose, together
 from recalld.query import Query, inside
-from recalld.scored import Row, Scored, most_hits, score, scored, with_conflicts, with_handles
+from recalld.scored import Row, Scored, most_hits, score, scored, used, with_conflicts, with_handles
 from recalld.standing import standing
 from recalld.store import search
 
@@ -66,6 +68,10 @@ AROUND = (0.35, 0.15)
 """Share of its log-odds that a memory said one or two before or after lends (LoCoMo: R@10 +9)."""
 ASSISTANT = -3.0
 """What a memory loses that only the assistant said (BEAM: R@10 +8)."""
+FITTING = 2
+"""Use counts as far as a memory fits: times this power of its relevance. With 0, as in the plain formula, one that was
+used all the time takes the only place from one that fits better in 5 prompts of 100 at a threshold of 0.2, with 1 in 2,
+with 2 in none. What use is worth stays: right first memories of 77 on the recall set, 62 without, 66, 66 and 65."""
 _FIRST = {scope.value: place for place, scope in enumerate((Scope.PROJECT, Scope.USER, Scope.ORG))}
 """What stands first on equal score."""
 
@@ -78,30 +84,35 @@ def rank(
     now: datetime,
     config: MemoryConfig,
     filters: Filters | None = None,
-    limit: int = 30,
+    limit: int = 20,
+    *,
+    context: bool = True,
 ) -> list[Scored]:
     """The memories of `partitions` that fit the query, best first, at most `limit`; no threshold is applied.
 
-    Without `embedder` only full text is asked. Without `filters` those of the configuration hold.
+    Without `embedder` only full text is asked. Without `filters` those of the configuration hold. Conflicts and handles
+    are told of those that pass the configuration's threshold. context: also propose what was said around the best;
+    that may be worth reading, but is hardly ever likely enough by itself to be injected.
     """
     filters = filters or Filters(min_confidence=config.min_confidence)
     vector = embedder.encode([query.text])[0] if embedder else None
     query = inside(query, _projects(db, partitions))
-    found = _found(db, partitions, query, vector, filters, now)
+    ask = partial(propose, db, partitions, query, vector, now=now, context=context)
+    found = _found(ask, query, filters)
     if not found.rows:
         return []
     odds = judge(found, query, TEXT_ONLY if vector is None else HYBRID)
     order = {seq: _probability(value) for seq, value in _in_context(found, odds).items()}
     best, most = max(order.values()), most_hits(db, partitions)
-    scores = {
-        seq: score(1.0 if _asked_for(row, query) else order[seq] / best, row, most, now, config)
-        for seq, row in found.rows.items()
-    }
+    scores = {}
+    for seq, row in found.rows.items():
+        fit = 1.0 if _asked_for(row, query) else order[seq] / best
+        scores[seq] = score(fit, fit**FITTING * used(row, most), row, now, config)
     first = sorted(found.rows.values(), key=lambda row: (-scores[row.seq], _FIRST[row.scope], -row.seq))[:limit]
-    items = with_conflicts(db, [scored(row, _probability(odds[row.seq]), scores[row.seq]) for row in first])
+    items = [scored(row, _probability(odds[row.seq]), scores[row.seq]) for row in first]
     fitting = [item for item in items if item.similarity >= config.similarity_threshold]
-    handled = {item.seq: item for item in with_handles(db, fitting)}
-    return [handled.get(item.seq, item) for item in items]
+    told = {item.seq: item for item in with_handles(db, with_conflicts(db, fitting))}
+    return [told.get(item.seq, item) for item in items]
 
 
 def _projects(db: apsw.Connection, partitions: Sequence[str]) -> list[str]:
@@ -113,16 +124,13 @@ def _projects(db: apsw.Connection, partitions: Sequence[str]) -> list[str]:
     return [str(row[0]) for row in rows if row]
 
 
-def _found(
-    db: apsw.Connection, partitions: Sequence[str], query: Query, vector: Any, filters: Filters, now: datetime
-) -> Proposals:
+def _found(ask: Callable[[Filters], Proposals], query: Query, filters: Filters) -> Proposals:
     """What fits; of the time the query speaks of ("yesterday"), if there is anything of that time."""
     if query.status and query.since and not filters.since and not filters.until:
-        narrowed = msgspec.structs.replace(filters, since=query.since, until=query.until)
-        found = propose(db, partitions, query, vector, narrowed, now)
+        found = ask(msgspec.structs.replace(filters, since=query.since, until=query.until))
         if found.rows:
             return found
-    return propose(db, partitions, query, vector, filters, now)
+    return ask(filters)
 
 
 def judge(found: Proposals, query: Query, weights: Weights) -> dict[int, float]:
@@ -164,13 +172,18 @@ def _asked_for(row: Row, query: Query) -> bool:
 
 def _kin(found: Proposals, odds: Mapping[int, float]) -> dict[int, float]:
     """How like each memory is to one of the best others, times that one's probability."""
-    best = [seq for seq in sorted(odds, key=odds.__getitem__, reverse=True)[:KIN] if seq in found.vectors]
+    if not found.vectors:
+        return {}
+    import numpy as np
+
+    best = [seq for seq in heapq.nlargest(KIN, odds, key=odds.__getitem__) if seq in found.vectors]
+    table = np.stack(list(found.vectors.values()))
     kin = dict.fromkeys(found.vectors, 0.0)
     for other in best:
-        probability, vector = _probability(odds[other]), found.vectors[other]
-        for seq, own in found.vectors.items():
-            if seq != other:
-                kin[seq] = max(kin[seq], probability * float(own @ vector))
+        cosines = (_probability(odds[other]) * (table @ found.vectors[other])).tolist()
+        for seq, cosine in zip(found.vectors, cosines, strict=True):
+            if seq != other and cosine > kin[seq]:
+                kin[seq] = cosine
     return kin
 
 
@@ -185,7 +198,7 @@ def _in_context(found: Proposals, odds: Mapping[int, float]) -> dict[int, float]
     for seq, row in found.rows.items():
         if row.origin == Origin.ASSISTANT:
             order[seq] += ASSISTANT
-        for distance, share in enumerate(AROUND, 1):
+        for distance, share in enumerate(AROUND, 1) if row.source_session else ():
             after = found.rows.get(seq + distance)
             if after is not None and together(row, after):
                 order[seq] += share * (leaning[after.seq] - floor)

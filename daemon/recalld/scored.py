@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,7 @@ import msgspec
 from recalld.config import MemoryConfig
 from recalld.model import Origin, Scope, Type, moment, timestamp
 from recalld.store import search
+from recalld.store.injections import LEAST_USEFUL
 
 if TYPE_CHECKING:
     import apsw
@@ -71,12 +72,19 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
     newer: tuple[str, ...] = ()
 
 
-def givable(db: apsw.Connection, seqs: Collection[int], min_confidence: float, now: datetime) -> dict[int, Row]:
-    """Those of `seqs` that may be given: active, confident enough, not expired."""
+def givable(
+    db: apsw.Connection,
+    seqs: Collection[int],
+    min_confidence: float,
+    now: datetime,
+    sessions: Collection[str | None] | None = None,
+) -> dict[int, Row]:
+    """Those of `seqs` that may be given: active, confident enough, not expired; said in one of `sessions`, if told."""
     found = db.execute(
-        f"""select {COLUMNS} from memories where seq in (select value from json_each(?))
-            and status = 'active' and confidence >= ? and (expires_at is null or expires_at > ?)""",
-        (json.dumps(list(seqs)), min_confidence, timestamp(now)),
+        f"""select {COLUMNS} from memories where seq in (select value from json_each(?1))
+            and status = 'active' and confidence >= ?2 and (expires_at is null or expires_at > ?3)
+            and (?4 is null or source_session in (select value from json_each(?4)))""",
+        (json.dumps(list(seqs)), min_confidence, timestamp(now), sessions and json.dumps(list(sessions))),
     )
     return {row[0]: Row(*row) for row in found}
 
@@ -90,16 +98,19 @@ def scored(row: Row, similarity: float, score: float) -> Scored:
     )  # fmt: skip
 
 
-def score(relevance: float, row: Row, most: int, now: datetime, config: MemoryConfig) -> float:
-    """The order: relevance, real use (of `most` in the project) and recency, each 0..1, as the configuration weighs them."""
+def score(relevance: float, use: float, row: Row, now: datetime, config: MemoryConfig) -> float:
+    """The order: relevance, real use (see `used`) and recency, as the configuration weighs them."""
     days = max(0.0, (now - moment(row.last_seen)).total_seconds() / DAY_S)
     weights = config.weights
-    value = (
-        weights.similarity * relevance
-        + weights.hits * (max(0, row.useful_count) / most if most else 0.0)
-        + weights.recency * math.exp(-days / RECENCY_DAYS)
-    )
+    value = weights.similarity * relevance + weights.hits * use + weights.recency * math.exp(-days / RECENCY_DAYS)
     return value * config.type_weights.get(row.type, 1.0)
+
+
+def used(row: Row, most: int) -> float:
+    """How much a memory was really used, 1 for `most` times; below 0, to -1, where people found it useless."""
+    if row.useful_count < 0:
+        return max(-1.0, row.useful_count / -LEAST_USEFUL)
+    return row.useful_count / most if most else 0.0
 
 
 def most_hits(db: apsw.Connection, partitions: Sequence[str]) -> int:
@@ -146,14 +157,20 @@ def with_conflicts(db: apsw.Connection, items: Sequence[Scored]) -> list[Scored]
 
 def with_handles(db: apsw.Connection, items: Sequence[Scored]) -> list[Scored]:
     """`items`, each with the shortest id, of at least SHORT_ID characters, that no other memory's id begins with."""
-    return [msgspec.structs.replace(item, handle=_handle(db, item.id)) for item in items]
+    if not items:
+        return []
+    rows: Iterable[tuple[str, str | None, str | None]] = db.execute(
+        """select value, (select max(id) from memories where id < value), (select min(id) from memories where id > value)
+           from json_each(?)""",
+        (json.dumps([item.id for item in items]),),
+    )
+    handles = {memory: _handle(memory, before or "", after or "") for memory, before, after in rows}
+    return [msgspec.structs.replace(item, handle=handles[item.id]) for item in items]
 
 
-def _handle(db: apsw.Connection, memory: str) -> str:
-    shared = SHORT_ID - 1
-    for beside in ("id < ? order by id desc", "id > ? order by id"):
-        row = db.execute(f"select id from memories where {beside} limit 1", (memory,)).fetchone()
-        if row:
-            differs = (a != b for a, b in zip(memory, str(row[0]), strict=False))
-            shared = max(shared, next((place for place, differ in enumerate(differs) if differ), len(memory)))
-    return memory[: shared + 1]
+def _handle(memory: str, before: str, after: str) -> str:
+    """The start of an id that its neighbours in the order of ids do not share."""
+    length = SHORT_ID
+    while memory[:length] in (before[:length], after[:length]):
+        length += 1
+    return memory[:length]

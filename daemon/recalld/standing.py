@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from recalld import segment
 from recalld.config import MemoryConfig
 from recalld.model import Type
-from recalld.scored import Scored, givable, most_hits, score, scored, with_conflicts, with_handles
+from recalld.scored import Scored, givable, most_hits, score, scored, used, with_conflicts, with_handles
 from recalld.store import search
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ WORTH = {
 """What a type says where no question gives a similarity: rules hold in any session, a fact only for its subject."""
 OTHER_BRANCH = 0.3
 """What progress made on another branch loses."""
-EACH = 60
-"""So many of each type are weighed: pinned first, then the most used and newest of a partition."""
+EACH = 40
+"""So many of a partition's most used memories are weighed, and so many of the newest of each type."""
+NEWEST = 300
+"""Of so many that were stored last those count as newest that were said last."""
 BROAD = 60
 """So many are put in order with regard to each other, far more than a session takes; the rest follows by score."""
 ALIKE = 0.5
@@ -48,36 +51,62 @@ def standing(
             worth = WORTH[Type(row.type)]
             if row.type == Type.PROGRESS and branch and row.branch and row.branch != branch:
                 worth -= OTHER_BRANCH
-            items.append(scored(row, worth, score(worth, row, most, now, config)))
+            items.append(scored(row, worth, score(worth, used(row, most), row, now, config)))
     return with_handles(db, with_conflicts(db, _broad(items)))
 
 
 def _weighed(db: apsw.Connection, place: str) -> set[int]:
-    seqs: set[int] = set()
+    """The pinned memories of a partition, the most used, and the newest of each type; each found by an index."""
+    owner = search.owner(place)
+    rows = db.execute(
+        """select seq from memories where scope = ?1 and project_id is ?2 and pinned = 1 and status = 'active'
+           union select * from (select seq from memories where scope = ?1 and project_id is ?2 and useful_count > 0
+                                and status = 'active' and source <> 'maintain' order by useful_count desc limit ?3)""",
+        (*owner, EACH),
+    )
+    seqs = {int(row[0]) for row in rows}
     for kind in Type:
         rows = db.execute(
             # What the upkeep has put together is out of use; a prompt may still ask for it.
-            """select seq from memories where scope = ? and project_id is ? and status = 'active' and type = ?
-               and (source <> 'maintain' or pinned = 1)
-               order by pinned desc, useful_count desc, last_seen desc limit ?""",
-            (*search.owner(place), kind.value, EACH),
+            """select seq from (select seq, source, last_seen from memories where scope = ? and project_id is ?
+                                and status = 'active' and type = ? order by seq desc limit ?)
+               where source <> 'maintain' order by last_seen desc limit ?""",
+            (*owner, kind.value, NEWEST, EACH),
         )
         seqs |= {int(row[0]) for row in rows}
     return seqs
 
 
 def _broad(items: Sequence[Scored]) -> list[Scored]:
-    """`items` by score, each lowered by the share of its words that one before it has."""
-    words = {item.seq: frozenset(segment.terms(item.content)) for item in items}
-    left = {item.seq: item for item in items}
-    repeated = dict.fromkeys(left, 0.0)
-    order: list[Scored] = []
-    while left and len(order) < BROAD:
-        chosen = max(left.values(), key=lambda item: (item.score - ALIKE * repeated[item.seq], item.seq))
-        del left[chosen.seq]
-        order.append(chosen)
-        own = words[chosen.seq]
-        for seq in left:
-            shared = len(own & words[seq]) / max(1, len(words[seq]))
-            repeated[seq] = max(repeated[seq], shared)
-    return [*order, *sorted(left.values(), key=lambda item: (-item.score, -item.seq))]
+    """`items` by score, each lowered by the share of its words that one before it has.
+
+    A memory is compared with those taken before it only once it comes up: it can but fall.
+    """
+    waiting = [(-item.score, -item.seq, _Waiting(item)) for item in items]
+    heapq.heapify(waiting)
+    order: list[_Waiting] = []
+    while waiting and len(order) < BROAD:
+        _, tie, first = heapq.heappop(waiting)
+        first.words = first.words or _words(first.item)
+        if first.compared == len(order):
+            order.append(first)
+            continue
+        shared = max(len(first.words & other.words) for other in order[first.compared :]) / max(1, len(first.words))
+        first.repeated, first.compared = max(first.repeated, shared), len(order)
+        heapq.heappush(waiting, (ALIKE * first.repeated - first.item.score, tie, first))
+    rest = sorted((one.item for *_, one in waiting), key=lambda item: (-item.score, -item.seq))
+    return [*(one.item for one in order), *rest]
+
+
+class _Waiting:
+    """A memory not taken yet. repeated: the largest share of its words in one of the first `compared` that were taken."""
+
+    def __init__(self, item: Scored) -> None:
+        self.item = item
+        self.words: frozenset[str] = frozenset()
+        self.repeated = 0.0
+        self.compared = 0
+
+
+def _words(item: Scored) -> frozenset[str]:
+    return frozenset(segment.terms(item.content))

@@ -8,12 +8,13 @@ import platform
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from recalld import __version__
-from recalld.bench import hooks, plain, reading, resting, scratch, socket_times
+from recalld.bench import hooks, minilm, plain, reading, resting, scratch, socket_times
 from recalld.bench.reading import Reading
 from recalld.bench.resting import Resting
 from recalld.bench.socket_times import SocketTimes
@@ -28,25 +29,25 @@ class Effort(msgspec.Struct, frozen=True):
 
     hooks: int = 200
     prompts: int = 500
+    dense: int = 100
     turns: int = reading.TURNS
     rest_s: float = resting.REST_S
 
 
-QUICKLY = Effort(hooks=40, prompts=100, turns=100, rest_s=1.0)
+QUICKLY = Effort(hooks=40, prompts=100, dense=30, turns=100, rest_s=1.0)
 
 
 class Sized(msgspec.Struct, frozen=True):
     """The times at one size of the store.
 
-    cpu_ms: processor time of the daemon for one prompt and its Stop, which other work on the machine does not change
-    (None: no /proc). plain: full text alone, as others have it, in this process.
+    plain, minilm: full text alone and vectors alone, as others have them, in this process (None: not installed).
     """
 
     memories: int
     in_project: int
     daemon: SocketTimes
-    cpu_ms: float | None
     plain: Spread
+    minilm: Spread | None
     rss_mib: float | None
 
 
@@ -80,7 +81,7 @@ def run(sizes: Sequence[int], effort: Effort, say: Say, tick: Tick) -> Report:
 
     Raises RecalldError where something did not work that would make the numbers worthless.
     """
-    facts = _machine()
+    facts, model = _machine(), minilm.find()
     with tempfile.TemporaryDirectory(prefix="recalld-bench-") as folder:
         root = Path(folder)
         sized = []
@@ -98,13 +99,12 @@ def run(sizes: Sequence[int], effort: Effort, say: Say, tick: Tick) -> Report:
                     hook_times = hooks.measure(home, effort.hooks)
                 say(f"prompts at {size:,} memories")
                 running.until(lambda status: status["jobs"]["ready"] + status["jobs"]["running"] == 0)
-                before = resting.cpu_s(running)
-                times = socket_times.measure(home, effort.prompts)
-                used = None if before is None else (resting.cpu_s(running) or before) - before
-                cpu_ms = None if used is None else round(used * 1000 / effort.prompts, 2)
+                times = socket_times.measure(home, effort.prompts, partial(resting.cpu_s, running))
                 rss = resting.rss_mib(running)
+            say(f"what others do at {size:,} memories")
             other = plain.measure(home, effort.prompts, root / str(size))
-            sized.append(Sized(size, home.held, times, cpu_ms, other, rss))
+            dense = minilm.measure(model, home, effort.dense) if model else None
+            sized.append(Sized(size, home.held, times, other, dense, rss))
         say("reading a transcript")
         read = reading.measure(root / "transcript.jsonl", effort.turns)
     assert measured is not None

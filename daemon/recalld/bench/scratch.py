@@ -24,7 +24,7 @@ from recalld.errors import RecalldError, UnavailableError
 from recalld.model import Memory, Scope, new_id, timestamp
 from recalld.paths import Paths
 from recalld.project import Place, locate
-from recalld.store import changes, memories, projects
+from recalld.store import changes, memories, projects, search
 from recalld.store.store import Store, utc_now
 
 PATIENCE_S = 60.0
@@ -70,6 +70,9 @@ async def build(folder: Path, size: int, tick: Callable[[int], None]) -> Home:
             numbers = range(start, min(start + BATCH, size))
             await store.act("import", None, False, _fill, numbers, home.held, ids)
             tick(len(numbers))
+        for partition in await store.read(search.partitions):
+            while await store.write(search.merge, partition):  # as the daily upkeep leaves it
+                pass
     finally:
         await store.close()
     return home

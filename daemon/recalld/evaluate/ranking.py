@@ -49,12 +49,13 @@ def rank(
     config: MemoryConfig,
     *,
     with_vectors: bool = False,
+    context: bool = True,
 ) -> Ranked:
     """The memories of the partitions `places` for a prompt with nothing before it; no threshold is applied."""
     begun = time.perf_counter()
     asked = query.build(text, "", now)
     filters = recall.Filters(min_confidence=config.min_confidence)
-    items = recall.rank(db, places, asked, embedder, now, config, filters, limit=LIMIT)
+    items = recall.rank(db, places, asked, embedder, now, config, filters, limit=LIMIT, context=context)
     ms = (time.perf_counter() - begun) * 1000
     vectors: dict[int, Any] = {}
     for place in places if with_vectors else ():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from recalld.config import Config
 from recalld.embed import Embedder
-from recalld.evaluate import sweep
+from recalld.evaluate import reliability, sweep
 from recalld.evaluate.files import CaseFile, Id, Prompt, Remembered
 from recalld.evaluate.house import House, house
 from recalld.evaluate.ranking import rank
@@ -28,7 +28,7 @@ class _Given(NamedTuple):
     injected: list[Id]
     neutral: set[Id]
     ms: float
-    labelled: sweep.Labelled | None
+    labelled: sweep.Labelled
 
 
 async def judge(
@@ -54,14 +54,14 @@ async def judge(
             given |= await _submit(home, project, by_project[project], asked, config, embedder, tick, swept=swept)
     answers = [given[place] for place, _ in prompts]
     judged = [item for item in answers if item.prompt.relevant is not None]
-    curve = [item.labelled for item in judged if item.labelled]
+    labelled = [item.labelled for item in judged]
     return Result(
         name=file.name,
         kind="recall",
         scores=_scores(judged) if judged else {},
         details=[{"id": item.prompt.id, "injected": item.injected, "ms": round(item.ms, 3)} for item in answers],
         notes=_wrong(judged),
-        curve=sweep.curve(curve, config.memory) if curve else None,
+        curve=sweep.curve(labelled, config.memory) if swept and labelled else None,
     )
 
 
@@ -90,12 +90,10 @@ async def _submit(
     given = {}
     for place, prompt in prompts:
         neutral = (broad | set(prompt.ok or ())) - set(prompt.relevant or ())
-        labelled = None
-        if swept:
-            ranked = await home.store.read(
-                rank, places, prompt.text, embedder, home.now, config.memory, with_vectors=True
-            )
-            labelled = sweep.Labelled(ranked, _named(ids, prompt.relevant or ()), _named(ids, neutral))
+        ranked = await home.store.read(
+            rank, places, prompt.text, embedder, home.now, config.memory, with_vectors=swept, context=False
+        )
+        labelled = sweep.Labelled(ranked, _named(ids, prompt.relevant or ()), _named(ids, neutral))
         begun = time.perf_counter()
         session = f"{place:06}"
         await home.hook("prompt", session_id=session, prompt_id=f"p{session}", prompt=prompt.text, cwd=cwd)
@@ -119,6 +117,7 @@ def _named(ids: Mapping[str, Id], wanted: Sequence[Id] | set[Id]) -> set[str]:
 
 
 def _scores(given: Sequence[_Given]) -> dict[str, Any]:
+    rows = reliability.table([item.labelled for item in given])
     counted = [(item.injected, item.prompt.relevant or (), item.neutral) for item in given]
     precision, recall, f1, silent = sweep.injected(counted)
     return {
@@ -126,6 +125,7 @@ def _scores(given: Sequence[_Given]) -> dict[str, Any]:
         "recall": round(recall, 4),
         "f1": round(f1, 4),
         "silent": round(silent, 4),
+        "reliability": [row._asdict() for row in rows],
     }
 
 

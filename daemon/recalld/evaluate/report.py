@@ -35,6 +35,10 @@ def _block(result: Result, *, details: bool) -> Iterator[str]:
         yield from _retrieval(result)
     elif result.kind == "recall":
         yield "  " + "   ".join(f"{name} {result.scores[name]:.3f}" for name in ("precision", "recall", "f1", "silent"))
+        yield "  of the items scored   n, their mean similarity, and the share that is relevant"
+        for row in result.scores["reliability"]:
+            scored = f"{row['low']:.1f} to {row['high']:.1f}"
+            yield f"    {scored:<16}{row['n']:>5}{row['similarity']:>8.2f}{row['relevant']:>8.2f}"
     else:
         yield from _tiers(result.scores)
     yield from _failures(result)

@@ -9,11 +9,13 @@ in any sqlite3.
 
 from __future__ import annotations
 
+import heapq
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from recalld.errors import StoreError
-from recalld.store.tables import Hit, exists, listed, owner
+from recalld.store.tables import Hit, edition, exists, listed, owner, renew
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -48,6 +50,7 @@ def put_vector(db: apsw.Connection, partition: str, seq: int, vector: NDArray[np
     added = np.stack([_bits(row) for _, row in new])
     signs = np.append(signs.reshape(-1, added.shape[1]), added, axis=0)
     _put_signs(db, partition, seq >> BLOCK_BITS, keys, signs)
+    renew(db, partition)
 
 
 def remove_vectors(db: apsw.Connection, partition: str, seq: int) -> None:
@@ -60,6 +63,7 @@ def drop_vectors(db: apsw.Connection, partition: str) -> None:
     """Remove a partition's vectors, as a change of model needs; text search goes on."""
     db.execute(f"drop table if exists sig_{partition}")
     db.execute(f"drop table if exists vec_{partition}")
+    renew(db, partition)
 
 
 def sound_vectors(db: apsw.Connection, partition: str) -> bool:
@@ -98,7 +102,7 @@ def nearest(
 
     if not vector.any() or not exists(db, f"sig_{partition}"):
         return []
-    keys, signs = _signs(db, partition)
+    keys, signs = _all_signs(db, partition)
     asked = _bits(vector)
     if len(keys) and signs.shape[1] != len(asked):
         raise StoreError(f"stored vectors are not those of the model at hand, which makes {len(vector)} dimensions")
@@ -108,15 +112,14 @@ def nearest(
     if len(keys) > limit * COARSE:
         distance = _distances(signs, asked)
         keys = keys[np.argpartition(distance, limit * COARSE)[: limit * COARSE]]
-    rows = db.execute(
-        f"""select key, 1 - vec_distance_cosine(vec_int8(value), vec_int8(?)) from vec_{partition}
-            where key in (select value from json_each(?))""",
-        (_int8(vector), *listed(keys.tolist())),
-    )
-    found: dict[int, float] = {}
-    for key, cosine in rows:
-        found[key >> CHUNK_BITS] = max(cosine, found.get(key >> CHUNK_BITS, -1.0))
-    return sorted((Hit(*pair) for pair in found.items()), key=lambda hit: (-hit.value, hit.seq))[:limit]
+    rows: list[tuple[int, bytes]] = db.execute(  # type: ignore[assignment]
+        f"select key, value from vec_{partition} where key in (select value from json_each(?))", listed(keys.tolist())
+    ).fetchall()
+    if not rows:
+        return []
+    found = _by_memory(rows, _unit(rows, len(vector)), vector)
+    best = heapq.nsmallest(limit, ((-cosine, seq) for seq, cosine in found.items()))
+    return [Hit(seq, -opposite) for opposite, seq in best]
 
 
 def compare(
@@ -161,7 +164,7 @@ def _unit(rows: Sequence[tuple[int, bytes]], dim: int | None = None) -> NDArray[
     if dim is not None and table.shape[1] != dim:
         raise StoreError(f"stored vectors have {table.shape[1]} dimensions, the model makes {dim}")
     exact = table.astype(np.float32)
-    exact /= np.linalg.norm(exact, axis=1, keepdims=True)
+    exact /= np.sqrt(np.einsum("ij,ij->i", exact, exact))[:, None]
     return exact
 
 
@@ -171,8 +174,10 @@ def _by_memory(
     """The cosine of each memory, of its passages the best."""
     values = (table @ (vector / float((vector @ vector) ** 0.5))).tolist()
     best: dict[int, float] = {}
-    for value, (key, _) in sorted(zip(values, rows, strict=True)):
-        best[key >> CHUNK_BITS] = value
+    for (key, _), value in zip(rows, values, strict=True):
+        seq = key >> CHUNK_BITS
+        if value > best.get(seq, -2.0):
+            best[seq] = value
     return best
 
 
@@ -198,6 +203,7 @@ def _remove(db: apsw.Connection, partition: str, seq: int) -> None:
         keys, signs = _signs(db, partition, seq >> BLOCK_BITS)
         keep = keys >> CHUNK_BITS != seq
         _put_signs(db, partition, seq >> BLOCK_BITS, keys[keep], signs[keep])
+        renew(db, partition)
 
 
 def _distances(signs: NDArray[np.uint8], asked: NDArray[np.uint8]) -> NDArray[np.int16]:
@@ -227,6 +233,22 @@ def _signs(
     return keys, signs.reshape(len(keys), -1) if len(keys) else signs.reshape(0, 0)
 
 
+def _all_signs(db: apsw.Connection, partition: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """As `_signs`; kept in memory, 40 bytes a vector of 256 dimensions, as long as nothing changes."""
+    if not (name := edition(db, partition)):
+        return _signs(db, partition)
+    kept = _kept(name)
+    if not kept:
+        kept.append(_signs(db, partition))
+    return kept[0]
+
+
+@lru_cache(maxsize=4)
+def _kept(edition: str) -> list[tuple[NDArray[np.int64], NDArray[np.uint8]]]:
+    """The signs that were read since the partition has this content."""
+    return []
+
+
 def _put_signs(
     db: apsw.Connection, partition: str, block: int, keys: NDArray[np.int64], signs: NDArray[np.uint8]
 ) -> None:
@@ -242,7 +264,8 @@ def _put_signs(
 def _bits(row: NDArray[np.float32]) -> NDArray[np.uint8]:
     import numpy as np
 
-    return np.packbits(np.pad(row > 0, (0, -len(row) % 64)), bitorder="little")
+    positive = row > 0
+    return np.packbits(np.pad(positive, (0, -len(row) % 64)) if len(row) % 64 else positive, bitorder="little")
 
 
 def _int8(row: NDArray[np.float32]) -> bytes:
