@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recalld.bench import reading, report, run, scratch, texts
+from recalld.bench import minilm, reading, report, run, scratch, texts
 from recalld.bench.spread import spread
 from recalld.cli.main import main
 
@@ -49,7 +49,7 @@ def test_every_turn_of_the_measured_transcript_is_found(tmp_path: Path) -> None:
 def test_a_whole_run_with_real_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks that got no memory and a daemon that failed would end the run; all numbers are there and make sense."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    effort = run.Effort(hooks=3, prompts=12, turns=5, rest_s=0.1)
+    effort = run.Effort(hooks=3, prompts=12, dense=3, turns=5, rest_s=0.1)
     told: list[str] = []
     found = run.run((200,), effort, told.append, lambda _: None)
     assert set(found.hooks) == {"UserPromptSubmit", "SessionStart", "Stop"}
@@ -60,9 +60,20 @@ def test_a_whole_run_with_real_processes(tmp_path: Path, monkeypatch: pytest.Mon
     assert 0 < found.resting.serves_s <= found.resting.model_s
     assert told
     text = report.as_text(found)
-    for part in ("UserPromptSubmit", "200", "MB/s", "cores, load"):
+    assert (sized.minilm is None) == (minilm.find() is None)
+    for part in ("UserPromptSubmit", "200", "MB/s", "cores, load", "MiniLM"):
         assert part in text
     assert not (tmp_path / ".claude").exists()
+
+
+def test_minilm_is_measured_only_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    if (model := minilm.find()) is not None:
+        vectors = model.encode(
+            ["which database do the orders use?", "The orders database is PostgreSQL.", "The logo is blue."]
+        )
+        assert vectors[0] @ vectors[1] > 2 * abs(vectors[0] @ vectors[2])
+    monkeypatch.setattr(minilm, "MODEL", ("no_such_package", "model.onnx"))
+    assert minilm.find() is None
 
 
 @pytest.mark.parametrize("sizes", ["", "ten", "5", "1000,-1"])

@@ -13,8 +13,8 @@ from recalld import doctor
 from recalld.install import assets, settings
 
 NAMES = [
-    "folders", "disk", "config", "interpreter", "hooks", "service", "socket", "database", "model", "backend", "spool",
-    "queue",
+    "folders", "disk", "surroundings", "file system", "config", "interpreter", "hooks", "service", "socket", "database",
+    "model", "backend", "spool", "queue",
 ]  # fmt: skip
 
 

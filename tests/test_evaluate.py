@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from recalld import recall
 from recalld.bench import scratch
 from recalld.cli.main import main
 from recalld.client import Client
 from recalld.config import Config
 from recalld.errors import InputError, UnavailableError
-from recalld.evaluate import documents, files, judge, plot, report, scores, sweep
+from recalld.evaluate import documents, files, judge, plot, ranking, reliability, report, scores, sweep
 from recalld.evaluate.result import Result
+from recalld.model import Scope, Type
 from recalld.paths import find
 
 Lines = list[dict[str, Any]]
@@ -222,7 +224,29 @@ def test_recall_sets_tell_what_is_really_injected(tmp_path: Path) -> None:
     result = judged(tmp_path / "recall", RECALL)
     assert [item["injected"] for item in result.details] == [["m1"], [], []]
     (told,) = report.as_json([result], details=False)
+    rows = told.pop("reliability")
     assert told == {"kind": "recall", "precision": 1.0, "recall": 1.0, "f1": 1.0, "silent": 1.0}
+    assert [(row["n"], row["relevant"]) for row in rows] == [(1, 1.0)]
+    assert rows[0]["low"] <= rows[0]["similarity"] <= rows[0]["high"]
+    assert "of the items scored" in report.as_text([result], details=False)
+
+
+def test_the_reliability_table_holds_each_scored_item_once() -> None:
+    def item(name: str, similarity: float) -> recall.Scored:
+        return recall.Scored(seq=1, id=name, scope=Scope.USER, type=Type.FACT, content=name, similarity=similarity)
+
+    def labelled(silent: bool, *items: recall.Scored) -> sweep.Labelled:
+        return sweep.Labelled(ranking.Ranked(items, {}, silent, 0.0), {"yes", "top"}, {"neutral"})
+
+    rows = reliability.table(
+        [
+            labelled(False, item("yes", 0.52), item("no", 0.58), item("neutral", 0.55), item("top", 1.0)),
+            labelled(False, item("no", 0.01)),
+            labelled(True, item("yes", 0.95)),
+        ]
+    )
+    assert [tuple(row) for row in rows] == [(0.0, 0.1, 1, 0.01, 0.0), (0.5, 0.6, 2, 0.55, 0.5), (0.9, 1.0, 1, 1.0, 1.0)]
+    assert reliability.table([]) == ()
 
 
 def test_a_prompt_asked_twice_is_given_the_same_twice(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,16 +30,26 @@ EVENTS = {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop":
 
 
 class House:
-    """A store, service and worker on a scratch home, without socket and model; `later` moves the clock."""
+    """A store, service and worker on a scratch home, without a socket; `ahead` moves the clock.
 
-    def __init__(self, home: Path, config: str = "") -> None:
-        (home / "config.toml").write_text('[extract]\nbackend = "rules"\n' + config)
+    extract: the settings under [extract]. environ, deadline_s: for the model.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        config: str = "",
+        extract: str = 'backend = "rules"',
+        environ: Mapping[str, str] | None = None,
+        deadline_s: float = 60.0,
+    ) -> None:
+        (home / "config.toml").write_text(f"[extract]\n{extract}\n{config}")
         self.home = home
         self.ahead = timedelta()
         settings = Settings(home / "config.toml")
         self.store = Store(home / "memories.db", home, self.now)
         self.service = Service(self.store, settings, self.now, home, lambda: None)
-        learner = Learner(self.store, self.service, {})
+        learner = Learner(self.store, self.service, environ or {}, deadline_s)
         (home / "spool").mkdir()
         self.store.vectors = Vectors(1, EMBEDDER)
         self.worker = Worker(self.store, self.service, learner, "run", self.now, home / "spool", self._nothing)
@@ -94,9 +104,9 @@ def run(tmp_path: Path) -> Callable[..., Any]:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
 
-    def with_house(work: Callable[[House], Awaitable[Any]], config: str = "") -> Any:
+    def with_house(work: Callable[[House], Awaitable[Any]], config: str = "", **model: Any) -> Any:
         async def whole() -> Any:
-            house = House(tmp_path, config)
+            house = House(tmp_path, config, **model)
             await house.store.write(changes.use_model, EMBEDDER.name, EMBEDDER.dim)
             try:
                 return await work(house)
@@ -451,5 +461,15 @@ def test_a_real_hook_process_speaks_what_the_service_understands(run: Any, tmp_p
         )  # fmt: skip
         await house.worker.take_spool()
         assert await house.turns() == [("p1", "订单库用 PostgreSQL 😀")]
+
+    run(work)
+
+
+def test_the_owner_is_told_of_pinned_memories_that_find_no_room(run: Any) -> None:
+    async def work(house: House) -> None:
+        for number in range(30):
+            text = f"Rule {number}: " + " ".join(f"word{number}x{part}" for part in range(40))
+            await house.add(text, pin=True)
+        assert "pinned ones do not fit" in (await house.start())["systemMessage"]
 
     run(work)

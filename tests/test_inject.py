@@ -244,6 +244,18 @@ def test_short_ids_are_unambiguous_in_the_store(tmp_path: Path) -> None:
     assert {entry.id: entry.handle for entry in standing}[one] == "m-abcdef0"
 
 
+def test_what_is_pinned_or_used_is_weighed_however_much_is_newer(tmp_path: Path) -> None:
+    """A project with hundreds of memories of one type: the newest are not all there is."""
+    shelf = Shelf(tmp_path)
+    pinned = shelf.add("Never push to main.", Type.FACT, pinned=True)
+    used = shelf.add("The staging host is called heron.", Type.FACT, useful_count=7)
+    again = shelf.add("The release train leaves on Tuesdays.", Type.FACT, at=NOW + timedelta(days=1))
+    shelf.add_all([f"subject {number} has its own rule" for number in range(120)])
+    found = [entry.id for entry in recall.standing(shelf.db, shelf.place, NOW, CONFIG)]
+    assert {pinned, used, again} <= set(found)
+    assert len(found) < 100
+
+
 def test_every_memory_that_was_weighed_has_a_reason(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.add_all([f"subject {i} has its own rule" for i in range(30)])

@@ -246,7 +246,7 @@ def test_every_claude_config_dir_is_honoured(home: Home) -> None:
     home.environ["CLAUDE_CONFIG_DIR"] = str(home.root / "other")
     before = home.settings.read_bytes()
     home.install()
-    assert settings.has_hooks(home.root / "other" / "settings.json")
+    assert settings.registered(home.root / "other" / "settings.json")
     assert home.settings.read_bytes() == before
     home.uninstall()
     assert not (home.root / "other").exists()

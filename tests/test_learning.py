@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import Home, failed, memory
+from recalld.verbs import see
 from test_events import House, run  # noqa: F401  # the fixture
 
 ROUNDS = 500
@@ -68,6 +69,20 @@ def test_being_shown_counts_for_nothing(run: Any) -> None:  # noqa: F811
 async def ranking(house: House, query: str) -> list[tuple[str, float]]:
     found = await house.call("search", query=query, cwd=str(house.home / "shop"))
     return [(hit.memory.id, round(hit.score, 3)) for hit in found]
+
+
+def test_what_has_nothing_to_do_with_a_question_is_not_listed(run: Any) -> None:  # noqa: F811
+    """`search` shows what is not sure enough to be injected, but not what does not fit at all."""
+
+    async def work(house: House) -> None:
+        await ids_of(house)
+        await house.add("The logo is blue.")
+        found = await house.call("search", query="which colour has the logo?", cwd=str(house.home / "shop"))
+        assert found[0].memory.content == "The logo is blue."
+        assert len(found) < 10
+        assert all(hit.similarity >= see.FLOOR for hit in found)
+
+    run(work)
 
 
 def test_feedback_raises_and_lowers(run: Any) -> None:  # noqa: F811

@@ -120,7 +120,7 @@ def test_what_was_said_then_is_learnt_as_of_then(run: Any) -> None:
 def turn(prompt_id: str, prompt: str, day: int) -> dict[str, Any]:
     at = f"2026-03-{day:02}T10:00:00.000Z"
     return {"prompt_id": prompt_id, "session_id": "s9", "cwd": "", "branch": None, "prompt": prompt, "prompts": [prompt],
-            "answer": "ok", "earlier": "", "answers": [], "interrupted": False, "headless": False, "complete": True,
+            "answer": "ok", "answers": [], "interrupted": False, "headless": False, "complete": True,
             "started_at": at, "ended_at": at}  # fmt: skip
 
 

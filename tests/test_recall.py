@@ -107,6 +107,12 @@ def test_memories_and_queries_without_a_vector(shelf: Shelf) -> None:
     assert [item.content for item in ranked(shelf, "deploy")] == ["We deploy on Thursdays."]
 
 
+@pytest.mark.parametrize("prompt", ["what is it that you have to do with this", "的了吗呢", "the a an of", "?!", "   "])
+def test_a_query_of_stop_words_finds_nothing(shelf: Shelf, prompt: str) -> None:
+    shelf.add_all(["We deploy on Thursdays.", "What is to be done is in the list.", "会议的时间是周三。"])
+    assert given(shelf, prompt) == set()
+
+
 def test_a_deleted_memory_is_gone_and_one_added_again_is_found(shelf: Shelf) -> None:
     memory = shelf.add("We deploy on Thursdays.")
     shelf.change("update memories set status = 'deleted', content = '' where id = ?", memory)
@@ -142,16 +148,38 @@ def test_filters(shelf: Shelf) -> None:
 
 
 def test_the_score_is_the_formula_of_the_configuration(shelf: Shelf) -> None:
+    """Relevance, use and recency, as weighed; use as far as the memory fits."""
     shelf.add("We deploy on Thursdays.", at=NOW - timedelta(days=30), useful_count=3)
     shelf.add("We deploy on Thursdays after lunch.", at=NOW)
     shelf.add("The logo is blue.", useful_count=6)
-    (used, recent) = sorted(ranked(shelf, "deploy Thursdays")[:2], key=lambda item: item.date)
-    weights = Weights()
-    assert used.score == pytest.approx(
-        weights.similarity * (used.score - 0.15 - 0.1 / math.e) / 0.6 + weights.hits * 0.5 + weights.recency / math.e
-    )
-    assert 0.1 <= recent.score <= 0.7 + 1e-9
-    assert used.score - 0.15 - 0.1 / math.e <= 0.6 + 1e-9
+    best = ranked(shelf, "deploy Thursdays")[0]
+    assert best.score == pytest.approx(0.6 + 0.3 * 0.5 + 0.1 / math.e)
+    only = MemoryConfig(weights=Weights(similarity=0, hits=1, recency=0))
+    used, other, *_ = sorted(ranked(shelf, "deploy Thursdays", only), key=lambda item: -item.score)
+    assert (used.id, used.score) == (best.id, pytest.approx(0.5))
+    assert other.score < 0.3
+
+
+def test_what_was_found_useless_falls_behind_its_equals(shelf: Shelf) -> None:
+    """Also where nothing was used yet, and further each time."""
+    contents = [f"The warehouse in {town} closes at six." for town in ("Bremen", "Kyoto", "Oslo")]
+    for content, count in zip(contents, (-3, -1, 0), strict=True):
+        shelf.add(content, useful_count=count)
+    assert [item.content for item in ranked(shelf, "when does the warehouse close?")] == contents[::-1]
+
+
+def test_use_does_not_bring_what_hardly_fits_before_what_fits(shelf: Shelf) -> None:
+    """One place and a low threshold: what is used all the time never takes it from the better memory."""
+    eager = MemoryConfig(similarity_threshold=0.2, max_items_per_prompt=1)
+    nouns = ("invoice", "parser", "logo", "queue", "cache", "backup", "font", "router", "sensor", "ledger")
+    rules = ("is reviewed by Ana", "never changes on Friday", "has a test", "is written in Rust", "costs nothing")
+    subjects = {shelf.add(f"The {noun} {rule}."): f"{noun} {rule}" for noun in nouns for rule in rules}
+    shelf.add("The queue and the cache and the router are restarted every night.", useful_count=40)
+    shelf.add("The invoice is written in Go and reviewed by Ben.", useful_count=40)
+    shelf.add("Ana reviews everything.", useful_count=40)
+    for memory, subject in subjects.items():
+        selection = inject.for_prompt(ranked(shelf, f"is it true that the {subject}?", eager), (), 0, eager)
+        assert [item.id for group in selection.groups for item in group.items] == [memory]
 
 
 def test_types_can_be_weighed(shelf: Shelf) -> None:

@@ -86,6 +86,44 @@ def test_each_partition_is_a_world_of_its_own(shelf: Shelf) -> None:
     assert nearest(shelf, "payment webhook retries") == ["webhooks are retried three times"]
 
 
+def test_what_is_kept_in_memory_follows_every_change_and_rollback(shelf: Shelf) -> None:
+    """Counts of words and signs of vectors are read once an edition; an edition never comes back."""
+    one = shelf.add("webhooks are retried three times")
+
+    def known() -> tuple[int, list[str]]:
+        return search.frequencies(shelf.db, "p1", ["webhook"])[1]["webhook"], nearest(shelf, "webhook retries")
+
+    assert known() == (1, ["webhooks are retried three times"])
+    assert known() == (1, ["webhooks are retried three times"])
+    with pytest.raises(ZeroDivisionError), transaction(shelf.db):
+        for table in ("put_text", "put_vector"):
+            given = ("webhook backup", (), ()) if table == "put_text" else (embedder().encode(["webhook backup"])[0],)
+            getattr(search, table)(shelf.db, "p1", 900, *given)
+        assert known()[0] == 2
+        raise ZeroDivisionError
+    assert known() == (1, ["webhooks are retried three times"])
+    shelf.add("a webhook has a timeout")
+    assert known()[0] == 2
+    shelf.change("update memories set status = 'deleted', content = '' where id = ?", one)
+    assert known() == (1, ["a webhook has a timeout"])
+
+
+def test_merging_puts_an_index_together_and_changes_nothing_else(shelf: Shelf) -> None:
+    for number in range(30):
+        shelf.add(f"note {number} about the webhook")
+    before = sorted(lexical(shelf, "webhook"))
+    rounds = 0
+    with transaction(shelf.db):
+        while search.merge(shelf.db, "p1"):
+            rounds += 1
+    assert rounds < 10
+    assert sorted(lexical(shelf, "webhook")) == before
+    assert search.sound(shelf.db, "p1")
+    with transaction(shelf.db):
+        assert not search.merge(shelf.db, "p1")
+        assert not search.merge(shelf.db, "p77")
+
+
 def test_filters_come_before_the_nearest(shelf: Shelf) -> None:
     """What a filter admits is found however many nearer memories it leaves out."""
     old = shelf.add("backups are kept for a week", at=NOW - timedelta(days=300), tags=("env:prod",))

@@ -137,12 +137,12 @@ def test_an_older_installation_is_replaced(path: Path, backups: Path) -> None:
     line = {"type": "command", "command": "python3 -I '/home/a b/recalld/hooks/hook.py' stop"}
     text = json_text.append(path.read_text(), ("hooks", "Stop", 0, "hooks"), line)
     write(path, json_text.append(text, ("hooks",), [{"hooks": [line]}], "SubagentStop"))
-    assert settings.has_hooks(path)
+    assert settings.registered(path)
     assert settings.add_hooks(path, WANTED, backups) == "changed"
     assert [ours(path, event) for event in WANTED] == [[entry] for entry in WANTED.values()]
     assert "SubagentStop" not in hooks(path)
     settings.remove_hooks(path, backups)
-    assert not settings.has_hooks(path)
+    assert not settings.registered(path)
     assert len(hooks(path)["Stop"][0]["hooks"]) == 3
 
 

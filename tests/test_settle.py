@@ -9,7 +9,7 @@ import pytest
 
 from recalld.errors import InputError
 from recalld.model import Memory, Origin, Status, Type
-from recalld.store import memories
+from recalld.store import conflicts, memories
 from test_events import House, run
 
 __all__ = ["run"]
@@ -33,7 +33,7 @@ async def disagree(house: House) -> tuple[Memory, Memory]:
     """Two memories in open conflict, the older one first."""
     older = await house.add("The API listens on port 8080.")
     newer = await house.add("The API listens on port 9090.")
-    await house.store.write(memories.open_conflict, older.id, newer.id, house.now())
+    await house.store.write(conflicts.add, older.id, newer.id, house.now())
     return older, newer
 
 
@@ -70,7 +70,7 @@ def test_both_may_stay(run: Any) -> None:
         older, newer = await disagree(house)
         (conflict,) = await listed(house, "conflicts")
         await house.call("resolve", conflict=conflict.conflict_id, keep="both")
-        await house.store.write(memories.open_conflict, older.id, newer.id, house.now())
+        await house.store.write(conflicts.add, older.id, newer.id, house.now())
         assert await listed(house, "conflicts") == []
         rows = {row.id: row for row in await listed(house)}
         assert (rows[older.id].related, rows[newer.id].related) == ((newer.id,), (older.id,))

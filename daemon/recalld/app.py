@@ -20,14 +20,15 @@ import msgspec
 
 from recalld import __version__, maintain, system, wire
 from recalld.doors.socket import Door, success
-from recalld.errors import UnavailableError
+from recalld.errors import DamagedError, RecalldError, StoreError, UnavailableError
 from recalld.known_files import KnownFiles
 from recalld.learn import Learner
 from recalld.model import Status, timestamp
-from recalld.paths import Paths, claude_config_dirs
+from recalld.paths import Paths, claude_config_dir, spooled
+from recalld.pulse import Pulse
 from recalld.service import Service
 from recalld.settings import Settings
-from recalld.store import jobs, memories, meta, usage
+from recalld.store import jobs, memories, meta, rescue, usage
 from recalld.store.store import Store, utc_now
 from recalld.vectors import Model
 from recalld.verbs import registry
@@ -41,6 +42,15 @@ UPKEEP_DELAY = timedelta(minutes=5)
 
 CHECK_HOME_S = 1.0
 
+START_CHECK_S = 0.3
+"""So long is the database looked through before the daemon serves; the rest is looked through meanwhile."""
+
+CHECK_AGAIN_S = 60.0
+"""The pause after a look at a database that was under suspicion."""
+
+ANSWER_S = 1.0
+"""`status` waits so long for the database, and does without it then."""
+
 MODEL_PATIENCE_S = 10.0
 """Learning waits so long for the model; one that has to be fetched may take longer."""
 
@@ -50,26 +60,35 @@ class AlreadyRunningError(UnavailableError):
 
 
 class Daemon:
-    """One running daemon. `run()` serves until `stop()`."""
+    """One running daemon. `run()` serves until `stop()`.
 
-    def __init__(self, paths: Paths, environ: Mapping[str, str]) -> None:
-        """Take the home's lock, open the store. Raises AlreadyRunningError, ConfigError, StoreError."""
+    damage: why it ended, where that was a damaged database; the next one has to be told.
+    """
+
+    def __init__(self, paths: Paths, environ: Mapping[str, str], damage: str = "") -> None:
+        """Take the home's lock, open the store. Raises AlreadyRunningError, ConfigError, StoreError.
+
+        damage: of the database, where it is known; it is put aside first, as it is where damage is found now.
+        """
         paths.ensure()
         self._paths = paths
-        self._lock = _take_lock(paths.lock)
+        self.damage = ""
+        self._lock = take_lock(paths.lock)
         self._started = time.monotonic()
         self._settings = Settings(paths.config)
-        self._store = Store(paths.database, paths.backups)
+        self._store = _open(paths, damage)
+        self._pulse = Pulse(self._store)
+        self._facts = _NOT_KNOWN
         self._service = Service(
             self._store, self._settings, utc_now, Path.home(), self._wake, self._touch,
-            KnownFiles(claude_config_dirs()[0]),
+            KnownFiles(claude_config_dir()),
         )  # fmt: skip
         self._learner = Learner(self._store, self._service, environ)
         self._worker = Worker(
             self._store, self._service, self._learner, secrets.token_hex(8), utc_now, paths.spool, self._upkeep
         )
         self._door = Door(paths.socket, self._answer)
-        self._watches: list[Watch] = []
+        self._watch: Watch | None = None
         self._model = Model(self._store, self._settings, paths.models, self._wake)
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -83,7 +102,8 @@ class Daemon:
         log.info("recalld %s serves at %s", __version__, self._paths.socket)
         system.notify("READY=1")
         self._begin(self._door.keep())
-        self._begin(self._heartbeat())
+        self._begin(self._pulse.keep())
+        self._begin(self._check_database())
         self._begin(self._mind_the_home())
         self._begin(self._start_learning())
         try:
@@ -99,12 +119,14 @@ class Daemon:
     async def _close(self) -> None:
         await self._door.close()
         await self._service.drain()
-        for watch in self._watches:
-            await asyncio.to_thread(watch.stop)
+        if self._watch:
+            await asyncio.to_thread(self._watch.stop)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._store.close()
+        with contextlib.suppress(StoreError):  # a damaged one
+            await self._store.close()
+        self._pulse.stop()
         os.close(self._lock)
         log.info("stopped")
 
@@ -123,22 +145,17 @@ class Daemon:
         self._worker.wake()
 
     def _touch(self, transcript: Path) -> None:
-        for watch in self._watches:
-            watch.touch(transcript)
+        if self._watch:
+            self._watch.touch(transcript)
 
     async def _start_learning(self) -> None:
         """The model first, so that what is learnt gets its vectors at once; hooks are answered meanwhile."""
         self._begin(self._model.keep())
         await self._model.first_try(MODEL_PATIENCE_S)
-        self._watch()
+        loop, folder = asyncio.get_running_loop(), claude_config_dir() / "projects"
+        self._watch = Watch(folder, self._paths.spool, loop, self._transcript_quiet, self._spooled)
+        self._watch.start()
         await self._worker.run()
-
-    def _watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        for folder in claude_config_dirs():
-            watch = Watch(folder / "projects", self._paths.spool, loop, self._transcript_quiet, self._spooled)
-            watch.start()
-            self._watches.append(watch)
 
     def _transcript_quiet(self, path: Path) -> None:
         self._begin(self._logged(self._worker.quiet(path)))
@@ -152,13 +169,22 @@ class Daemon:
         except Exception:  # one transcript or spool file must not end the daemon
             log.exception("background work failed")
 
-    async def _heartbeat(self) -> None:
-        """Tell systemd's watchdog that the loop turns and the database answers."""
-        every_s = system.watchdog_s()
-        while every_s:
-            await self._store.read(meta.get, meta.PAUSED)
-            system.notify("WATCHDOG=1")
-            await asyncio.sleep(every_s / 3)
+    async def _check_database(self) -> None:
+        """Look through the whole database, now and whenever damage was met; end for a rescue, or make indexes anew."""
+        while True:
+            suspicious = self._store.suspicious.is_set()
+            self._store.suspicious.clear()
+            with contextlib.suppress(RecalldError):  # locked for a moment, or unreadable: what needs it will say so
+                found = await asyncio.to_thread(rescue.examine, self._paths.database, self._stopping.is_set)
+                if found.damage and not found.indexes:
+                    log.error("the database is damaged: %s", found.damage)
+                    self.damage = found.damage
+                    return self.stop()
+                if found.damage or suspicious:
+                    await self._store.mend(maintain.repair)
+            if suspicious:
+                await asyncio.sleep(CHECK_AGAIN_S)
+            await self._store.suspicious.wait()
 
     async def _mind_the_home(self) -> None:
         """End when the home was moved away or replaced: another daemon may serve there by now."""
@@ -186,29 +212,33 @@ class Daemon:
         return success(answer)
 
     async def _call_status(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        facts = await self._store.read(store_status)
-        choice = self._learner.choice()
+        with contextlib.suppress(TimeoutError, StoreError):
+            self._facts = await asyncio.wait_for(self._store.read(store_status), ANSWER_S)
+        facts, problem = self._facts, self._pulse.problem
+        choice = await self._learner.choice()
         return {
             "pid": os.getpid(),
             "version": __version__,
             "uptime_s": round(time.monotonic() - self._started, 1),
             "backend": choice.backend,
-            "backend_reason": self._learner.held_up or choice.reason,
+            "backend_reason": await self._learner.reason(choice),
             "model": {"id": self._model.name, "state": self._model.state},
-            "watch": self._watches[0].mode if self._watches else "off",
-            "spool": _spool_size(self._paths.spool),
+            "watch": self._watch.mode if self._watch else "off",
+            "spool": len(spooled(self._paths.spool)),
+            "runaway": self._service.breaker.report(),
             "home": str(self._paths.data),
             "rss_mib": system.rss_mib(),
             **facts,
-            "last_error": self._settings.error or self._worker.last_error or facts["last_error"],
+            "healthy": problem is None,
+            "last_error": problem or self._settings.error or self._worker.last_error or facts["last_error"],
         }
 
     async def _call_pause(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.put, meta.PAUSED, timestamp(utc_now()))
+        await self._store.write_durably(meta.pause, timestamp(utc_now()))
         return {"paused": True}
 
     async def _call_resume(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.remove, meta.PAUSED)
+        await self._store.write_durably(meta.resume, timestamp(utc_now()))
         return {"paused": False}
 
     async def _call_stop(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -217,6 +247,9 @@ class Daemon:
 
     async def _call_maintain(self, arguments: dict[str, Any]) -> Any:
         return await _maintain(self._store, self._settings, self._paths, dry_run=bool(arguments.get("dry_run")))
+
+    async def _call_repair(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"repaired": await self._store.mend(maintain.repair)}
 
     async def _call_retry(self, arguments: dict[str, Any]) -> dict[str, Any]:
         revived = await self._store.write(jobs.revive, utc_now())
@@ -238,8 +271,8 @@ class Direct:
     async def call(self, verb: str, arguments: dict[str, Any]) -> Any:
         """What `verb` answers, as plain data like that of the daemon."""
         if verb in ("pause", "resume"):
-            value = (timestamp(utc_now()),) if verb == "pause" else ()
-            await self._store.write_durably(meta.put if value else meta.remove, meta.PAUSED, *value)
+            change = meta.pause if verb == "pause" else meta.resume
+            await self._store.write_durably(change, timestamp(utc_now()))
             return {"paused": verb == "pause"}
         if verb == "maintain":
             dry_run = bool(arguments.get("dry_run"))
@@ -272,9 +305,9 @@ async def maintain_now(store: Store, settings: Settings, paths: Paths, *, force:
     now, keep = utc_now(), settings.current.keep
     if not force and not await store.read(maintain.due, now):
         return None
+    repaired = await store.mend(maintain.repair)  # first: a backup has to be sound
     saved = await store.outside(maintain.back_up, paths.backups, now, keep)
     report = await store.act("maintain", None, False, maintain.tidy, now, keep)
-    repaired = await store.write(maintain.repair)
     await store.outside(maintain.shrink)
     return msgspec.structs.replace(report, backup=str(saved), repaired=repaired)
 
@@ -295,14 +328,34 @@ def store_status(db: Any) -> dict[str, Any]:
         "jobs": msgspec.to_builtins(jobs.counts(db)),
         "spend": msgspec.to_builtins(spend),
         "last_error": jobs.last_error(db),
+        "rescued": meta.get(db, meta.RESCUED),
         "paused": meta.get(db, meta.PAUSED) is not None,
     }
 
 
-def _spool_size(folder: Path) -> int:
-    with contextlib.suppress(OSError):
-        return sum(file.suffix == ".hook" for file in folder.iterdir())
-    return 0
+_NOT_KNOWN: dict[str, Any] = {
+    "memories": 0, "pending": 0, "projects": 0, "jobs": {"ready": 0, "running": 0, "done": 0, "dead": 0},
+    "spend": {"calls": 0, "tokens": 0, "usd": 0.0}, "last_error": None, "rescued": None, "paused": False,
+}  # fmt: skip
+"""For a status before the database has ever answered."""
+
+
+def _open(paths: Paths, damage: str) -> Store:
+    """The store, after a rescue where the database is damaged. Raises StoreError."""
+    rescue.finish(paths.database, paths.backups, utc_now())
+    if paths.database.exists() and not paths.database.stat().st_size and rescue.copies(paths.backups):
+        damage = "its file is empty"
+    if not damage:
+        until = time.monotonic() + START_CHECK_S
+        found = rescue.examine(paths.database, lambda: time.monotonic() > until)
+        damage = "" if found.indexes else found.damage
+    if not damage:
+        try:
+            return Store(paths.database, paths.backups)
+        except DamagedError as error:
+            damage = str(error)
+    rescue.rescue(paths.database, paths.backups, utc_now(), damage)
+    return Store(paths.database, paths.backups)
 
 
 def _inode(path: Path) -> int | None:
@@ -312,7 +365,7 @@ def _inode(path: Path) -> int | None:
         return None
 
 
-def _take_lock(path: Path) -> int:
+def take_lock(path: Path) -> int:
     """Hold the file's lock for the life of this process. Raises AlreadyRunningError."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

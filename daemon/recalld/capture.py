@@ -9,7 +9,7 @@ import apsw
 
 from recalld import redact
 from recalld.model import Answer, Turn, moment, timestamp
-from recalld.store import jobs, turns
+from recalld.store import jobs, meta, turns
 from recalld.store.turns import Session, Where
 from recalld.transcript import Reading, TranscriptTurn
 
@@ -74,7 +74,8 @@ def absorb(
         prompt_id = said.hook_id if said.hook_id and turns.known(db, said.hook_id) else said.prompt_id
         over = said.complete or said.interrupted or final
         if not turns.known(db, prompt_id):
-            if not over or _before(said, oldest):
+            at = timestamp(moment(said.started_at) if said.started_at else now)
+            if not over or _before(said, oldest) or meta.paused(db, at):
                 continue
             _insert(db, session, prompt_id, said, mask, now)
         fill(
@@ -109,7 +110,9 @@ def _insert(
         context=turns.last_turn(db, session.session_id),
         started_at=said.started_at or timestamp(now),
     )
-    turns.open_turn(db, turn, Where(cwd=session.cwd, project_id=session.project_id, branch=said.branch))
+    turns.open_turn(
+        db, turn, Where(cwd=session.cwd, project_id=session.project_id, branch=mask(said.branch or "") or None)
+    )
 
 
 def _before(said: TranscriptTurn, oldest: datetime) -> bool:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from recalld.model import Memory, Origin, Scope, Status, Type
+from recalld.model import Memory, Scope, Status, Type
 
 FORMAT = "recalld"
 VERSION = 1
@@ -169,18 +169,3 @@ def _small(numbers: Iterable[int]) -> bool:
 def as_memory(item: Carried) -> Memory:
     """The memory alone."""
     return Memory(**{name: getattr(item, name) for name in Memory.__struct_fields__})
-
-
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "Carried",
-    "Conflict",
-    "Head",
-    "Origin",
-    "Place",
-    "Project",
-    "Step",
-    "as_memory",
-    "problem",
-]

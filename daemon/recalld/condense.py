@@ -1,4 +1,4 @@
-"""Many small memories of one topic -> one summary that keeps them word for word (SPEC 8): pure rules, applied once a day.
+"""Many small memories of one topic -> one summary that keeps them word for word: pure rules, applied once a day.
 
 Only what is out of use is taken: facts and lessons of one project that share a tag, small, said more than a week ago,
 hardly ever given and never of use to an answer. Preferences and decisions stay what they are: they stand on their own
@@ -58,7 +58,7 @@ def plan(stored: Iterable[tuple[int, Memory]], now: datetime) -> list[Digest]:
 
 
 def summary(digest: Digest, now: datetime) -> Memory:
-    """The new memory that stands for the digest's members; as sure as the least sure of them."""
+    """The new memory that stands for the digest's members; as sure as the least sure, and kept here if any of them is."""
     members = digest.members
     theirs = all(memory.origin is Origin.USER for memory in members)
     return Memory(
@@ -67,7 +67,7 @@ def summary(digest: Digest, now: datetime) -> Memory:
         source=digests.SOURCE, origin=Origin.USER if theirs else Origin.ASSISTANT,
         confidence=min(memory.confidence for memory in members), status=Status.ACTIVE,
         first_seen=min(memory.first_seen for memory in members), last_seen=max(memory.last_seen for memory in members),
-        created_at=timestamp(now), updated_at=timestamp(now),
+        created_at=timestamp(now), updated_at=timestamp(now), local_only=any(memory.local_only for memory in members),
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _quiet(memory: Memory, now: datetime) -> bool:
     return (
         memory.type in (Type.FACT, Type.LESSON)
         and memory.scope is Scope.PROJECT
-        and not (memory.pinned or memory.local_only or memory.conflicts or memory.expires_at)
+        and not (memory.pinned or memory.conflicts or memory.expires_at)
         and memory.useful_count <= 0
         and memory.hit_count <= RARELY
         and len(memory.content) <= SMALL_CHARS

@@ -1,4 +1,4 @@
-"""How memories age (SPEC 8): pure rules, applied once a day."""
+"""How memories age: pure rules, applied once a day."""
 
 from __future__ import annotations
 

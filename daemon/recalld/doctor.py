@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recalld import config, embed, extract
-from recalld.errors import RecalldError, StoreError
-from recalld.install import assets, running, service, settings, setup
-from recalld.paths import Paths
-from recalld.store.connection import open_reader, snapshot
+from recalld import config, embed, extract, surroundings
+from recalld.client import Client
+from recalld.errors import RecalldError
+from recalld.install import assets, control, running, service, settings, setup
+from recalld.paths import Paths, spooled
+from recalld.store import rescue
 from recalld.store.migrate import scripts
+from recalld.store.store import utc_now
 
 FREE_BYTES = 200 * 1024 * 1024
 """Room for the database, its WAL, and a backup of a store of usual size."""
+
+
+REPAIR_S = 600.0
+"""For making all indexes of a large store anew."""
 
 
 class Check(NamedTuple):
@@ -44,6 +49,23 @@ def examine(paths: Paths, environ: Mapping[str, str]) -> list[Check]:
     return [_guarded(name, look, home) for name, look in CHECKS.items()]
 
 
+def mend(paths: Paths, environ: Mapping[str, str]) -> list[str]:
+    """Take each way out that can do no harm, in the same order; returns what was done, in a sentence each."""
+    done = []
+    home = _Home(paths, environ, running.status(paths))
+    for name, way in MENDS.items():
+        if _guarded(name, CHECKS[name], home).ok:
+            continue
+        try:
+            said = way(home)
+        except (RecalldError, OSError) as error:
+            said = f"cannot be mended: {error}"
+        if said:
+            done.append(f"{name}: {said}")
+            home = home._replace(status=running.status(paths))
+    return done
+
+
 def _guarded(name: str, look: Callable[[_Home], tuple[str, str]], home: _Home) -> Check:
     """A check's result. `look` returns the detail, and a fix only where something is wrong."""
     try:
@@ -63,6 +85,8 @@ def _folders(home: _Home) -> tuple[str, str]:
         status = folder.stat()
         if status.st_uid != os.getuid():
             return f"{folder} belongs to user {status.st_uid}, not to you", f"chown it to you, or remove it: {folder}"
+        if not os.access(folder, os.W_OK):
+            return f"{folder} cannot be written to", f"mount it for writing, or chmod 700 {folder}"
         if stat.S_IMODE(status.st_mode) & 0o077:
             return f"{folder} can be read by others (mode {stat.S_IMODE(status.st_mode):o})", f"chmod 700 {folder}"
     return f"{paths.data} and the others are yours alone", ""
@@ -86,31 +110,17 @@ def _interpreter(home: _Home) -> tuple[str, str]:
 
 
 def _hooks(home: _Home) -> tuple[str, str]:
-    for file in setup.settings_files(home.environ):
-        entries = dict(_entries(file))
-        missing = [event for event in settings.HOOK_EVENTS if event not in entries]
-        if missing:
-            if not entries and _plugin(file.parent):
-                continue
-            return f"{file}: no hook of recalld for {', '.join(missing)}", "recalld install"
-        for event, words in entries.items():
-            if problem := _problem(words, home.paths):
-                return f"{file}: the hook for {event} {problem}", "recalld install"
-    return "all four are registered and lead to files that are there", ""
-
-
-def _entries(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Our hooks in Claude Code's settings: event, and the words of the command."""
+    file = setup.settings_file(home.environ)
     settings.check(file)
-    try:
-        hooks = json.loads(file.read_text(encoding="utf-8")).get("hooks", {})
-    except FileNotFoundError:
-        return
-    for event, groups in hooks.items():
-        for group in groups if isinstance(groups, list) else ():
-            for entry in group.get("hooks", ()) if isinstance(group, dict) else ():
-                if settings.is_ours(entry):
-                    yield event, [str(entry.get("command", "")), *map(str, entry.get("args", ()))]
+    entries = settings.registered(file)
+    if not entries and _plugin(file.parent):
+        return "they come with the plugin of Claude Code", ""
+    if missing := [event for event in settings.HOOK_EVENTS if event not in entries]:
+        return f"{file}: no hook of recalld for {', '.join(missing)}", "recalld install"
+    for event, words in entries.items():
+        if problem := _problem(words, home.paths):
+            return f"{file}: the hook for {event} {problem}", "recalld install"
+    return "all four are registered and lead to files that are there", ""
 
 
 def _problem(words: list[str], paths: Paths) -> str:
@@ -160,33 +170,19 @@ def _database(home: _Home) -> tuple[str, str]:
     path = home.paths.database
     if not path.exists():
         return "there is none yet; the first start makes it", ""
-    try:
-        version, said = _looked_into(path)
-    except StoreError as error:
-        return str(error).partition("; `recalld doctor`")[0], _way_back(home.paths)
-    known = len(scripts())
+    found = rescue.examine(path)
+    if found.damage:
+        return f"{path} is damaged: {found.damage}", _way_back(home.paths)
+    version, known = rescue.schema(path), len(scripts())
     if version > known:
         return f"{path} is of a newer recalld (schema {version}, this one knows {known})", "upgrade recalld"
-    if said != "ok":
-        return f"{path} is damaged: {said}", _way_back(home.paths)
-    return f"sound, schema {version}, {path.stat().st_size / 2**20:.1f} MiB", ""
-
-
-def _looked_into(path: Path) -> tuple[int, str]:
-    """The schema's version, and SQLite's own word on the file. Raises StoreError, TransientError."""
-    db = open_reader(path)
-    try:
-        with snapshot(db):
-            return int(db.pragma("user_version")), str(db.execute("pragma quick_check(1)").get)
-    finally:
-        db.close()
+    rescued = f"; {home.status['rescued']}" if home.status and home.status.get("rescued") else ""
+    return f"sound, schema {version}, {path.stat().st_size / 2**20:.1f} MiB{rescued}", ""
 
 
 def _way_back(paths: Paths) -> str:
-    copies = sorted(paths.backups.glob("memories-*.db"))
-    if not copies:
-        return f"recalld stop, move {paths.database} away, recalld start"
-    return f"recalld stop, put {copies[-1]} in its place (and remove the -wal and -shm files beside it), recalld start"
+    copies = rescue.copies(paths.backups)
+    return "recalld doctor --fix" + (f"; or recalld restore-backup {copies[0]}" if copies else "")
 
 
 def _model(home: _Home) -> tuple[str, str]:
@@ -212,7 +208,7 @@ def _backend(home: _Home) -> tuple[str, str]:
 
 def _spool(home: _Home) -> tuple[str, str]:
     folder = home.paths.spool
-    waiting = sum(file.suffix == ".hook" for file in folder.iterdir()) if folder.is_dir() else 0
+    waiting = len(spooled(folder))
     if not waiting:
         return "empty: every turn has been taken in", ""
     fix = "recalld start" if home.status is None else "`recalld logs` tells why they are not taken in"
@@ -231,6 +227,8 @@ def _queue(home: _Home) -> tuple[str, str]:
 CHECKS: Mapping[str, Callable[[_Home], tuple[str, str]]] = {
     "folders": _folders,
     "disk": _disk,
+    "surroundings": lambda home: surroundings.carried_off(home.paths.data),
+    "file system": lambda home: surroundings.file_system(home.paths.data),
     "config": _config,
     "interpreter": _interpreter,
     "hooks": _hooks,
@@ -242,3 +240,51 @@ CHECKS: Mapping[str, Callable[[_Home], tuple[str, str]]] = {
     "spool": _spool,
     "queue": _queue,
 }
+
+
+def _mend_folders(home: _Home) -> str:
+    paths = home.paths
+    for folder in (paths.data, paths.config_dir, paths.state, paths.runtime):
+        if folder.exists() and folder.stat().st_uid == os.getuid():
+            folder.chmod(0o700)
+    return "they are yours alone now"
+
+
+def _mend_socket(home: _Home) -> str:
+    if home.status:
+        home.paths.socket.chmod(0o600)
+        return "it is yours alone now"
+    home.paths.ensure()
+    control.stop(home.paths)
+    return f"the daemon was started (process {control.start(home.paths)['pid']})"
+
+
+def _mend_service(home: _Home) -> str:
+    control.stop(home.paths)
+    return f"started again (process {control.start(home.paths)['pid']})"
+
+
+def _mend_database(home: _Home) -> str:
+    paths = home.paths
+    found = rescue.examine(paths.database)
+    if found.indexes and home.status:
+        made = Client(paths.socket, REPAIR_S).call("repair")["repaired"]
+        return f"indexes made anew: {', '.join(made) or 'none'}"
+    if not found.damage:
+        return ""
+    with control.alone(paths):
+        return rescue.rescue(paths.database, paths.backups, utc_now(), found.damage)
+
+
+def _mend_queue(home: _Home) -> str:
+    return f"{Client(home.paths.socket).call('retry')['revived']} extractions will be tried again"
+
+
+MENDS: Mapping[str, Callable[[_Home], str]] = {
+    "folders": _mend_folders,
+    "service": _mend_service,
+    "socket": _mend_socket,
+    "database": _mend_database,
+    "queue": _mend_queue,
+}
+"""What can be done about a check that failed; for the others only the owner can."""

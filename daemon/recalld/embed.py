@@ -75,7 +75,10 @@ class Embedder:
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of the model's tokens in each text, at most MAX_TOKENS."""
-        found = self._tokenizer.encode_batch_fast([_sound(text) for text in texts], add_special_tokens=False)
+        if len(texts) == 1:  # a batch wakes other threads, which takes longer than one text does
+            found = [self._tokenizer.encode(_sound(texts[0]), add_special_tokens=False)]
+        else:
+            found = self._tokenizer.encode_batch_fast([_sound(text) for text in texts], add_special_tokens=False)
         return [[token for token in encoding.ids if token != self._unknown] for encoding in found]
 
     def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:

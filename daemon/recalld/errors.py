@@ -21,6 +21,10 @@ class StoreError(RecalldError):
     """The database cannot be opened, read or written."""
 
 
+class DamagedError(StoreError):
+    """The database's file is not what SQLite wrote, or not whole; or one of its indexes is not."""
+
+
 class UnavailableError(RecalldError):
     """A part is not there (no daemon, no model, no key); doing without it is possible."""
 

@@ -14,9 +14,9 @@ from recalld.errors import PermanentError, RecalldError, TransientError, Unavail
 from recalld.llm import anthropic_api, claude_cli, credentials, prompt, reading
 from recalld.llm.credentials import Credentials
 from recalld.llm.gate import worth_asking
-from recalld.llm.protocol import BadReplyError, Operation, RefusedError, Reply, TooLongError, failure
+from recalld.llm.protocol import BadReplyError, NoAnswerError, Operation, RefusedError, Reply, TooLongError, failure
 from recalld.model import Memory, Turn
-from recalld.paths import claude_config_dirs
+from recalld.paths import claude_config_dir
 from recalld.store.usage import Call, cost_usd
 
 __all__ = ["Choice", "Extraction", "ask", "choose", "worth_asking"]
@@ -42,6 +42,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     claude_env: dict[str, str] = {}
     paid: bool = False
 
+    @property
+    def remote(self) -> bool:
+        """Whether what is asked leaves this machine."""
+        return self.credentials is None or not self.credentials.local
+
     def __repr__(self) -> str:  # without what a log must not hold
         return f"Choice({self.reason})"
 
@@ -51,7 +56,6 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
     operations: tuple[Operation, ...]
     dropped: tuple[str, ...]
-    call: Call
 
 
 def choose(config: Config, env: Mapping[str, str], home: Path | None = None) -> Choice:
@@ -62,7 +66,7 @@ def choose(config: Config, env: Mapping[str, str], home: Path | None = None) -> 
     wanted, home = config.extract.backend, home or Path.home()
     if wanted == "rules":
         return Choice(backend="rules", reason="rules: set in the config")
-    config_dir = claude_config_dirs(dict(env))[0] if env.get("CLAUDE_CONFIG_DIR") else home / ".claude"
+    config_dir = claude_config_dir(env, home)
     reasons = []
     if wanted in ("auto", "anthropic"):
         found, why = credentials.find(config.extract, env, config_dir)
@@ -96,8 +100,8 @@ async def ask(
     """What `turns` (of one session, redacted, oldest first) change in `neighbours` (most similar first).
 
     record: takes the call into the ledger, once, also when it failed, before this returns or raises.
-    Raises TransientError (wait; `retry_after_s`), BadReplyError (try again, up to a number of attempts), TooLongError
-    (ask about fewer turns, or with half of `limit_chars`), UnavailableError (stop and show), PermanentError.
+    Raises TransientError (wait; `retry_after_s`), BadReplyError (try again, up to a number of attempts), NoAnswerError
+    (both), TooLongError (ask with half of `limit_chars`), UnavailableError (stop and show), PermanentError.
     """
     question = prompt.build(turns, neighbours, limit_chars)
     started, reply, outcome = time.monotonic(), None, "failed"
@@ -117,7 +121,7 @@ async def ask(
         call = _call(choice, config, reply or Reply(), outcome, round((time.monotonic() - started) * 1000))
         if reply is not None or outcome != "unavailable":  # else no call was made
             await record(call)
-    return Extraction(operations=operations, dropped=dropped, call=call)
+    return Extraction(operations=operations, dropped=dropped)
 
 
 async def _send(
@@ -163,6 +167,7 @@ def _outcome(error: RecalldError) -> str:
     kinds = {
         BadReplyError: "bad-reply",
         TransientError: "transient",
+        NoAnswerError: "transient",
         TooLongError: "too-long",
         RefusedError: "refused",
         UnavailableError: "unavailable",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,10 @@ import msgspec
 from recalld import capture, extract, rules, transcript, used
 from recalld.errors import PermanentError, RecalldError, TransientError, UnavailableError
 from recalld.llm import prompt
-from recalld.llm.protocol import BadReplyError, Operation, TooLongError
+from recalld.llm.protocol import BadReplyError, NoAnswerError, Operation, TooLongError
 from recalld.model import Candidate, Memory, moment
 from recalld.service import Service
-from recalld.store import jobs, projects, turns, usage
+from recalld.store import injections, jobs, turns, usage
 from recalld.store.jobs import Job
 from recalld.store.store import Store
 from recalld.store.turns import Session, StoredTurn
@@ -45,22 +47,54 @@ PAST_WAITS = "the imported past waits: its part of today's allowance for model c
 MODEL_NEIGHBOURS = 20
 """So many stored memories are shown to the model with them."""
 
+HELD_S = jobs.MAX_WAIT_S / 2
+"""How long a model is not asked that cannot be used: a wrong key, no credit, no `claude`."""
+
+JITTER = 0.1
+"""A pause is longer than it was asked to be by up to this share, so that not everybody comes back at once."""
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Until then nobody asks this backend, for this reason: its limit, outage or wrong key concerns every session."""
+
+    choice: extract.Choice
+    until: datetime
+    reason: str
+
 
 class Learner:
     """Works off claimed extraction jobs of one session."""
 
-    def __init__(self, store: Store, service: Service, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, store: Store, service: Service, environ: Mapping[str, str], deadline_s: float = extract.DEADLINE_S
+    ) -> None:
         self._store = store
         self._service = service
         self._environ = environ
-        self.held_up: str | None = None
+        self._deadline_s = deadline_s
+        self._pause: Pause | None = None
+        self._pauses = 0
+        """How often in a row a model did not answer."""
 
-    def choice(self) -> extract.Choice:
-        """The extraction backend in use right now."""
-        return extract.choose(self._service.context("recalld").config, self._environ)
+    async def choice(self) -> extract.Choice:
+        """The extraction backend in use right now; looked for in files, so on a thread of its own."""
+        return await asyncio.to_thread(extract.choose, self._service.context("recalld").config, self._environ)
+
+    async def reason(self, choice: extract.Choice) -> str:
+        """What `status` says of the backend: why no model is asked at present, else why it is this one."""
+        context = self._service.context("recalld")
+        if choice.backend != "rules" and (spent := await self._store.read(_spent_up, context)):
+            return f"rules only: {spent}"
+        pause = self._paused(choice, context.now)
+        return f"rules only until {pause.until:%H:%M} UTC: {pause.reason}" if pause else choice.reason
+
+    def _paused(self, choice: extract.Choice, now: datetime) -> Pause | None:
+        """The pause that this backend is in; one that is longer than any was made by a clock that was wrong."""
+        pause, longest = self._pause, now + timedelta(seconds=jobs.MAX_WAIT_S)
+        return pause if pause and pause.choice == choice and now < pause.until <= longest else None
 
     async def learn(self, claimed: Sequence[Job], now: datetime) -> None:
-        """Extract from these jobs' turns. Raises TransientError where a model asked for a pause; the rest is done."""
+        """Extract from these jobs' turns; where a model has to wait, what the rules found is kept meanwhile."""
         batch = f"job:{claimed[0].job_id}"
         context = self._service.context("claude-code", batch)
         await self.read_transcript(await self._session(claimed[0]), now)
@@ -69,27 +103,30 @@ class Learner:
             for turn in await self._store.read(turns.load, [job.key for job in claimed])
             if turn.turn.prompt or turn.turn.answers  # an answer alone was to something no person said
         ]
+        new = await self._store.read(_unquoted, said)
         fresh = {job.key for job in claimed if not job.payload.get("rules")}
         candidates = [
-            (turn, await asyncio.to_thread(rules.extract, turn.turn, self._encode()))
-            for turn in said
+            (turn, await asyncio.to_thread(rules.extract, bare.turn, self._encode()))
+            for turn, bare in zip(said, new, strict=True)
             if turn.turn.prompt_id in fresh
         ]
-        choice = self.choice()
-        asked = choice.backend != "rules" and extract.worth_asking([turn.turn for turn in said])
-        if asked and not (choice.credentials and choice.credentials.local):
+        choice = await self.choice()
+        asked = choice.backend != "rules" and extract.worth_asking([turn.turn for turn in new])
+        if asked and choice.remote:
             asked = not await self._store.read(_local_only, context, said)
-        later = None
-        if asked and all(job.payload.get("past") for job in claimed):
-            later = await self._store.read(_spent_up, context, PAST_SHARE) and PAST_WAITS
-        elif asked and (reason := await self._store.read(_spent_up, context)):
-            self.held_up, asked = reason, False
+        later, wait_s = "", HELD_S
+        if asked and (pause := self._paused(choice, now)):
+            later, wait_s = pause.reason, (pause.until - now).total_seconds()
+        elif asked and all(job.payload.get("past") for job in claimed):
+            later = PAST_WAITS if await self._store.read(_spent_up, context, PAST_SHARE) else ""
+        elif asked:
+            asked = not await self._store.read(_spent_up, context)
         ids = [job.job_id for job in claimed]
         await self._store.act(context.actor, batch, True, _keep_rules, context, candidates, ids, None if asked else now)
-        if later:  # the past can wait for another day's allowance
-            await self._store.write(jobs.fail, list(claimed), now, later, wait_s=jobs.MAX_WAIT_S / 2)
+        if later:
+            await self._store.write(jobs.fail, list(claimed), now, later, wait_s=wait_s)
         elif asked:
-            await self._ask(claimed, said, choice, context)
+            await self._ask(claimed, new, choice, context)
 
     async def read_transcript(self, session: Session | None, now: datetime, *, final: bool = False) -> None:
         """Take over what is new in a session's transcript."""
@@ -114,7 +151,7 @@ class Learner:
         self, claimed: Sequence[Job], said: Sequence[StoredTurn], choice: extract.Choice, context: Context
     ) -> None:
         """One model call for all these turns, its changes and the jobs' end in one commit."""
-        near = await self._store.read(_near, context, said)
+        near = await self._store.read(_near, context, said, remote=choice.remote)
         project_id = said[-1].where.project_id
 
         async def record(call: usage.Call) -> None:
@@ -124,23 +161,23 @@ class Learner:
         config = context.config.extract
         try:
             limit = prompt.LIMIT_CHARS >> _halved(claimed)
-            found = await extract.ask(dialogue, near, choice, config, self._environ, record=record, limit_chars=limit)
+            found = await extract.ask(
+                dialogue, near, choice, config, self._environ,
+                record=record, limit_chars=limit, deadline_s=self._deadline_s,
+            )  # fmt: skip
         except BadReplyError as error:
             await self._store.write(jobs.fail, list(claimed), context.now, str(error))
-        except TransientError as error:
-            wait_s = error.retry_after_s or jobs.BACKOFF_S[0] * 2
-            await self._store.write(jobs.fail, list(claimed), context.now, str(error), wait_s=wait_s)
-            raise TransientError(str(error), wait_s) from error
-        except UnavailableError as error:
-            self.held_up = str(error)
-            await self._store.write(jobs.fail, list(claimed), context.now, str(error), wait_s=jobs.MAX_WAIT_S / 2)
-            raise TransientError(str(error), jobs.MAX_WAIT_S / 2) from error
+        except (TransientError, UnavailableError) as error:
+            now = self._service.context("recalld").now  # the answer may have taken a minute
+            pause_s = self._hold(choice, error, now)
+            wait_s = None if isinstance(error, NoAnswerError) else pause_s
+            await self._store.write(jobs.fail, list(claimed), now, str(error), wait_s=wait_s)
         except TooLongError as error:
             await self._too_long(claimed, context, error)
         except PermanentError as error:
             await self._store.write(jobs.fail, list(claimed), context.now, str(error), dead=True)
         else:
-            self.held_up = None
+            self._pause, self._pauses = None, 0
             ids = [job.job_id for job in claimed]
             dropped = "; ".join(found.dropped[:3]) or None
             await self._store.act(
@@ -156,6 +193,17 @@ class Learner:
                 dropped,
             )
 
+    def _hold(self, choice: extract.Choice, error: TransientError | UnavailableError, now: datetime) -> float:
+        """Ask this backend nothing for a while; returns for how many seconds."""
+        wait_s = HELD_S
+        if isinstance(error, TransientError):
+            wait_s = error.retry_after_s or jobs.BACKOFF_S[min(self._pauses, len(jobs.BACKOFF_S) - 1)]
+        self._pauses += 1
+        wait_s = min(wait_s * random.uniform(1, 1 + JITTER), jobs.MAX_WAIT_S)  # noqa: S311
+        self._pause = Pause(choice, now + timedelta(seconds=wait_s), str(error))
+        log.warning("no model is asked for %.0f s: %s", wait_s, error)
+        return wait_s
+
     async def _too_long(self, claimed: Sequence[Job], context: Context, error: RecalldError) -> None:
         """Ask with half as much next time; given up after MAX_HALVINGS, what the rules found is kept."""
         halved = _halved(claimed) + 1
@@ -170,11 +218,29 @@ def _halved(claimed: Sequence[Job]) -> int:
     return max(int(job.payload.get("halved", 0)) for job in claimed)
 
 
+def _unquoted(db: apsw.Connection, said: Sequence[StoredTurn]) -> list[StoredTurn]:
+    """These turns of one session, without what their answers quote of the memories that it was given."""
+    given = [_quote_of(text) for text in injections.contents(db, said[0].turn.session_id)] if said else []
+
+    def bare(stored: StoredTurn) -> StoredTurn:
+        answer = stored.turn.answer
+        for quote in given:
+            answer = quote.sub(" ", answer)
+        return msgspec.structs.replace(stored, turn=msgspec.structs.replace(stored.turn, answer=answer))
+
+    return [bare(stored) for stored in said]
+
+
+def _quote_of(content: str) -> re.Pattern[str]:
+    """A quote of `content`: all of it, or one half at least and an ellipsis for the rest."""
+    half, cut = len(content) // 2, r"(?:\.\.\.|…)"
+    start, end, rest = re.escape(content[:half]), re.escape(content[half:]), rf"[^\n]{{0,{half}}}?"
+    return re.compile(f"{re.escape(content)}|{start}{rest}{cut}|{cut}{rest}{end}")
+
+
 def _local_only(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> bool:
     """Whether any of these turns belongs to a project whose text stays on this machine."""
-    kept = {name.casefold() for name in context.config.privacy.local_only}
-    names = (projects.name(db, turn.where.project_id) for turn in said)
-    return bool(kept) and any(name is not None and name.casefold() in kept for name in names)
+    return any(context.local_only(db, turn.where.project_id) for turn in said)
 
 
 def _spent_up(db: apsw.Connection, context: Context, share: int = 1) -> str | None:
@@ -228,8 +294,8 @@ def _occasion(stored: StoredTurn) -> remember.Said:
     return remember.Said(where=stored.where, at=moment(turn.ended_at or turn.started_at), session_id=turn.session_id)
 
 
-def _near(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> list[Memory]:
-    """The stored memories most like these turns, best first."""
+def _near(db: apsw.Connection, context: Context, said: Sequence[StoredTurn], *, remote: bool) -> list[Memory]:
+    """The stored memories most like these turns, best first; for a remote model without those that stay here."""
     best: dict[str, tuple[float, Memory]] = {}
     for stored in said:
         asked = Candidate(content=stored.turn.prompt[:2000] or stored.turn.answer[:2000])
@@ -238,7 +304,7 @@ def _near(db: apsw.Connection, context: Context, said: Sequence[StoredTurn]) -> 
             if near.memory.id not in best or best[near.memory.id][0] < score:
                 best[near.memory.id] = (score, near.memory)
     ranked = sorted(best.values(), key=lambda pair: pair[0], reverse=True)
-    return [memory for _, memory in ranked if not memory.local_only][:MODEL_NEIGHBOURS]
+    return [memory for _, memory in ranked if not (remote and memory.local_only)][:MODEL_NEIGHBOURS]
 
 
 def _shorter(db: apsw.Connection, claimed: list[Job], now: datetime, error: str, halved: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from recalld import condense, decay
 from recalld.condense import Digest
 from recalld.config import KeepConfig
 from recalld.model import Memory, Status, timestamp
-from recalld.store import changes, memories, meta, search
-from recalld.store.connection import fold
+from recalld.store import changes, memories, meta, rescue, search
+from recalld.store.connection import fold, open_reader, translated
 from recalld.store.migrate import backup
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 EVERY = timedelta(days=1)
 RECEIPTS_DAYS = 90
 JOBS_DAYS = 30
+ASIDE_DAYS = 30
 _DONE = "maintained_at"
 
 
@@ -88,13 +90,40 @@ def _condense(db: apsw.Connection, digest: Digest, now: datetime) -> None:
 
 
 def back_up(db: apsw.Connection, folder: Path, now: datetime, keep: KeepConfig) -> Path:
-    """A new daily backup in `folder`; of the daily ones the newest `keep.backups` stay."""
+    """A new daily backup in `folder`; of the daily ones the newest `keep.backups` stay.
+
+    What was put aside (see `rescue`) goes after ASIDE_DAYS. Raises DamagedError, and leaves all, where the copy is bad.
+    """
     target = folder / f"memories-{now:%Y%m%d}.db"
     backup(db, target)
-    for old in sorted(folder.glob("memories-*.db"))[: -keep.backups or None]:
-        if old != target:
-            old.unlink(missing_ok=True)
+    _rotate(folder, "memories-????????.db", keep.backups, target)
+    for aside in folder.glob(f"{rescue.ASIDE}*"):
+        if now.timestamp() - aside.stat().st_mtime > timedelta(days=ASIDE_DAYS).total_seconds():
+            shutil.rmtree(aside, ignore_errors=True)
     return target
+
+
+def back_up_now(database: Path, folder: Path, target: Path | None, now: datetime, keep: KeepConfig) -> Path:
+    """A backup that the owner asked for, at `target` or in `folder`; of those there the newest `keep.backups` stay.
+
+    A snapshot on a connection of its own: a daemon at work is not disturbed. Raises StoreError, DamagedError.
+    """
+    path = target or folder / f"memories-{now:%Y%m%d-%H%M%S}.db"
+    db = open_reader(database)
+    try:
+        with translated(path):
+            backup(db, path)
+    finally:
+        db.close()
+    if target is None:
+        _rotate(folder, "memories-????????-??????.db", keep.backups, path)
+    return path
+
+
+def _rotate(folder: Path, pattern: str, number: int, newest: Path) -> None:
+    for old in sorted(folder.glob(pattern))[: -number or None]:
+        if old != newest:
+            old.unlink(missing_ok=True)
 
 
 def shrink(db: apsw.Connection) -> None:
@@ -119,7 +148,7 @@ def _count(db: apsw.Connection, what: str, before: str) -> int:
 def repair(db: apsw.Connection) -> tuple[str, ...]:
     """Index anew each partition whose indexes are damaged or do not match its memories; returns which those were.
 
-    Call it with `changes` worked off.
+    Call it with `changes` worked off, or its partitions are made anew for nothing.
     """
     broken = tuple(place for place in sorted(_partitions(db)) if not search.sound(db, place))
     for place in broken:

@@ -13,7 +13,7 @@ import apsw
 
 from recalld import capture
 from recalld.model import Answer, Turn, moment, timestamp
-from recalld.store import jobs, turns
+from recalld.store import jobs, meta, turns
 from recalld.store.turns import Where
 from recalld.transcript import TranscriptTurn
 
@@ -33,8 +33,10 @@ def offset(db: apsw.Connection, session_id: str) -> int:
 
 
 def is_new(db: apsw.Connection, session_id: str, said: TranscriptTurn) -> bool:
-    """Whether a turn was neither heard nor imported before."""
+    """Whether a turn was neither heard nor imported before, nor said in a pause."""
     if turns.known(db, said.prompt_id) or (said.hook_id and turns.known(db, said.hook_id)):
+        return False
+    if said.started_at and meta.paused(db, timestamp(moment(said.started_at))):
         return False
     since: str | None = db.execute(
         "select started_at from sessions where session_id = ? and imported_at is null", (session_id,)
@@ -43,7 +45,7 @@ def is_new(db: apsw.Connection, session_id: str, said: TranscriptTurn) -> bool:
 
 
 def open_session(
-    db: apsw.Connection, session_id: str, where: Where, path: str, headless: bool, first_at: str, now: datetime
+    db: apsw.Connection, session_id: str, where: Where, path: str | None, headless: bool, first_at: str, now: datetime
 ) -> None:
     """Make the session known, over and summed up; one that was heard of stays as it is."""
     db.execute(
@@ -74,7 +76,9 @@ def take(
             prompt_id=one.prompt_id, session_id=session_id, prompt=capture.cleaned(one.prompt, mask),
             context=context, started_at=at,
         )  # fmt: skip
-        turns.open_turn(db, turn, Where(cwd=where.cwd, project_id=where.project_id, branch=one.branch))
+        turns.open_turn(
+            db, turn, Where(cwd=where.cwd, project_id=where.project_id, branch=mask(one.branch or "") or None)
+        )
         answers = tuple(Answer(capture.cleaned(a.question, mask), capture.cleaned(a.answer, mask)) for a in one.answers)
         turns.fill_turn(db, one.prompt_id, answer=capture.cleaned(one.answer, mask), answers=answers)
         turns.end_turn(db, one.prompt_id, moment(one.ended_at or at), interrupted=one.interrupted)

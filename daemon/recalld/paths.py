@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,7 @@ class Paths:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def find(environ: dict[str, str] | None = None) -> Paths:
+def find(environ: Mapping[str, str] | None = None) -> Paths:
     """The paths for this environment: all flat in `RECALLD_HOME` where set, else platformdirs' folders."""
     env = os.environ if environ is None else environ
     if home := env.get("RECALLD_HOME"):
@@ -92,9 +93,17 @@ def _runtime(state: Path) -> Path:
     return run / APP if ours else state
 
 
-def claude_config_dirs(environ: dict[str, str] | None = None) -> list[Path]:
-    """The folder Claude Code keeps its settings and transcripts in, `CLAUDE_CONFIG_DIR` first."""
+def claude_config_dir(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Path:
+    """The folder Claude Code keeps its settings and transcripts in: `CLAUDE_CONFIG_DIR`, else `.claude` in `home`."""
     env = os.environ if environ is None else environ
     if named := env.get("CLAUDE_CONFIG_DIR"):
-        return [Path(named).expanduser().absolute()]
-    return [Path.home() / ".claude"]
+        return Path(named).expanduser().absolute()
+    return (home or Path.home()) / ".claude"
+
+
+def spooled(spool: Path) -> list[Path]:
+    """What hooks left in the spool, oldest first; none where it cannot be read."""
+    try:
+        return sorted(spool / name for name in os.listdir(spool) if name.endswith(".hook"))
+    except OSError:
+        return []

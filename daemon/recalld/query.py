@@ -92,6 +92,10 @@ _CHANGE = re.compile(
     r"|\A\W*(请|帮我|给|把|将|加(?![密载速班粗])|写|新建|新增|改|做|实现|换|增加|添加|创建|更新|删|重构|迁移|支持|生成)",
     _EASY,
 )
+_YESTERDAY = re.compile(r"\byesterday\b|昨天|昨日|gestern\b", re.IGNORECASE)
+_TODAY = re.compile(r"\btoday\b|今天|今日|heute\b", re.IGNORECASE)
+_LAST_WEEK = re.compile(r"\blast week\b|上周|上星期|先週", re.IGNORECASE)
+_THIS_WEEK = re.compile(r"\bthis week\b|这周|本周|今週", re.IGNORECASE)
 # What goes on with or closes a talk without a subject; with stop words it makes a prompt that asks for nothing.
 _TALK_WORDS = """
 continue proceed resume carry commit push nice great cool perfect good lgtm fine thanks thx ty lol
@@ -190,7 +194,7 @@ def _parts(prompt: str) -> tuple[str, str]:
 def _weighed(own: str, pasted: str) -> dict[str, float]:
     """The words to look for; none where the text only goes on with the talk."""
     typed = segment.terms(_STATUS.sub(" ", own), MAX_WORDS)
-    outside = set(segment.terms(_PATH.sub(" ", own), 4 * MAX_WORDS))
+    outside = set(segment.terms(_PATH.sub(" ", own), 4 * MAX_WORDS) if _PATH.search(own) else typed)
     words = {word: 1.0 if word in outside else IN_PATH for word in typed if word not in _CLOCK}
     if len(typed) <= 8 and all(word in _TALK or word in _CLOCK or _talked(word, own) for word in typed):
         words = {}
@@ -224,17 +228,14 @@ def _talked(word: str, own: str) -> bool:
 def _time(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     """The time that a question about the state of work speaks of."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = day - timedelta(days=day.weekday())
     for pattern, since, until in (
-        (r"\byesterday\b|昨天|昨日|gestern\b", day - timedelta(days=1), day),
-        (r"\btoday\b|今天|今日|heute\b", day, None),
-        (
-            r"\blast week\b|上周|上星期|先週",
-            day - timedelta(days=day.weekday() + 7),
-            day - timedelta(days=day.weekday()),
-        ),
-        (r"\bthis week\b|这周|本周|今週", day - timedelta(days=day.weekday()), None),
+        (_YESTERDAY, day - timedelta(days=1), day),
+        (_TODAY, day, None),
+        (_LAST_WEEK, monday - timedelta(days=7), monday),
+        (_THIS_WEEK, monday, None),
     ):
-        if re.search(pattern, text, re.IGNORECASE):
+        if pattern.search(text):
             return since, until
     return None, None
 

@@ -75,8 +75,8 @@ def terms(text: str, limit: int = MAX_TERMS) -> list[str]:
 
 
 def match(words: list[str]) -> str:
-    """The FTS5 expression for any of `words`; every one is a quoted string, so none is ever syntax."""
-    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
+    """The FTS5 expression for any of `words`; every one is a quoted string, so none is ever syntax (NUL would end it)."""
+    return " OR ".join('"' + word.replace('"', '""').replace("\0", "") + '"' for word in words)
 
 
 def is_stop(term: str) -> bool:

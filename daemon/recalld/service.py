@@ -16,13 +16,14 @@ import apsw
 import msgspec
 
 from recalld import asking, capture, inject, project, query, recall, window, wire
+from recalld.breaker import Breaker
 from recalld.config import Config
 from recalld.known_files import KnownFiles, Said
 from recalld.model import timestamp
 from recalld.redact import Redactor
 from recalld.scored import Scored
 from recalld.settings import Settings
-from recalld.store import injections, memories, meta, projects, search, turns
+from recalld.store import conflicts, injections, memories, meta, projects, search, turns
 from recalld.store.injections import Considered, Receipt
 from recalld.store.store import Clock, Store
 from recalld.store.turns import Where
@@ -37,7 +38,6 @@ REPEAT_S = 10.0
 DEADLINE_S = {"prompt": 0.2, "stop": 0.22, "session-start": 0.8, "session-end": 0.2}
 """The hook gives up a little later than this; what was begun goes on, but its answer would come too late."""
 
-SOURCE = "claude-code"
 COMMANDS = 1_000
 """So many prompt ids of slash commands and the like are remembered, to leave out their Stop as well."""
 
@@ -79,6 +79,7 @@ class Service:
         self._touch = touch
         self._known_files = known_files or KnownFiles(home / ".claude")
         self._recent: dict[tuple[str, ...], float] = {}
+        self.breaker = Breaker()
         self._commands: deque[str] = deque(maxlen=COMMANDS)
         self._masked: tuple[Config, Redactor] | None = None
         self._running: set[asyncio.Task[bytes]] = set()
@@ -108,7 +109,7 @@ class Service:
         self._running.add(task)
         task.add_done_callback(self._finished)
         try:
-            return await asyncio.wait_for(asyncio.shield(task), DEADLINE_S.get(request.name, 0.2))
+            return await asyncio.wait_for(asyncio.shield(task), DEADLINE_S[request.name])
         except TimeoutError:
             log.warning("%s took longer than its hook waits", request.name)
             # Not the acknowledgement: the hook of a prompt or Stop that is not committed yet must spool it.
@@ -150,6 +151,10 @@ class Service:
         if at is None:
             return wire.NO_REPLY
         chosen = await self._store.read(self._for_start, event, at, now)
+        if not event.headless and (rescued := await self._store.read(meta.get, meta.RESCUED)):
+            await self._store.write(meta.remove, meta.RESCUED)
+            told = f"recalld: {rescued}" + chosen.notice.replace("recalld: ", " · ", 1)
+            chosen = msgspec.structs.replace(chosen, notice=told)
         receipt = _receipt(event.session_id, at, None, "SessionStart", chosen, now, begun)
         await self._store.write(_given, receipt, now)
         return wire.reply_context("SessionStart", chosen.block, chosen.notice)
@@ -198,7 +203,7 @@ class Service:
 
     def _place(self, db: apsw.Connection, event: wire.HookEvent, now: datetime) -> project.Place | Where | None:
         """Where an event comes from: a place to be looked up, or one without a project; None where recalld stays out."""
-        if (since := meta.get(db, meta.PAUSED)) and timestamp(now) >= since:
+        if meta.paused(db, timestamp(now)):
             return None
         place = project.locate(Path(event.cwd), self._settings.current.projects, self._home)
         if isinstance(place, project.Excluded):
@@ -206,19 +211,32 @@ class Service:
         if place is None and not os.path.isdir(event.cwd):
             # A folder that was deleted while its session ran still belongs to the session's project.
             session = turns.session(db, event.session_id)
-            return Where(cwd=event.cwd, project_id=session.project_id if session else None)
-        return place or Where(cwd=event.cwd)
+            return Where(cwd=self._cwd(event), project_id=session.project_id if session else None)
+        return project.masked(place, self.redactor().redact) if place else Where(cwd=self._cwd(event))
+
+    def _cwd(self, event: wire.HookEvent) -> str:
+        return project.masked_path(event.cwd, self.redactor().redact)
+
+    def _transcript(self, event: wire.HookEvent) -> str | None:
+        """The transcript's path as it may be stored: not where a folder's name holds a secret, since it repeats that."""
+        mask = self.redactor().redact
+        paths = (event.cwd, event.project_dir, event.transcript_path or "")
+        return event.transcript_path if all(mask(path) == path for path in paths) else None
 
     def _here(self, db: apsw.Connection, event: wire.HookEvent, now: datetime) -> Where | None:
         """Where an event comes from, its project made or brought up to date; None where recalld stays out."""
         place = self._place(db, event, now)
-        return where(place, event.cwd, projects.resolve(db, place, now)) if isinstance(place, project.Place) else place
+        return (
+            where(place, self._cwd(event), projects.resolve(db, place, now))
+            if isinstance(place, project.Place)
+            else place
+        )
 
     def _begin(self, db: apsw.Connection, event: wire.SessionStarted, now: datetime) -> Where | None:
         at = self._here(db, event, now)
         if at is None:
             return None
-        turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
+        turns.touch_session(db, event.session_id, at, self._transcript(event), event.headless, now)
         if event.model:
             turns.set_model(db, event.session_id, event.model)
         if event.source in ("compact", "clear"):
@@ -234,7 +252,7 @@ class Service:
         selection = inject.for_start(standing, given, spent, config, lambda item: files.says(item.content), share)
         selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
         name = projects.name(db, at.project_id)
-        notice = _notice(db, at, name, now) if config.notice and event.source == "startup" else ""
+        notice = _notice(db, at, name, now, selection.pinned_left_out) if config.notice and event.source == "startup" else ""
         return _Injection(inject.block(name, selection.groups), selection, notice=notice)
 
     def _for_prompt(
@@ -245,7 +263,7 @@ class Service:
         if isinstance(place, project.Place):
             if (found := projects.find(db, place)) is None:
                 return place
-            place = where(place, event.cwd, found)
+            place = where(place, self._cwd(event), found)
         if place is None:
             return None
         return place, self._recalled(db, event, said, place, now)
@@ -260,7 +278,7 @@ class Service:
         embedder = self._store.vectors.embedder if self._store.vectors else None
         places = partitions(at)
         filters = recall.Filters(min_confidence=config.min_confidence)
-        ranked = recall.rank(db, places, asked, embedder, now, config, filters)
+        ranked = recall.rank(db, places, asked, embedder, now, config, filters, context=False)
         given, files = self._held(db, event, resumed=turns.session(db, event.session_id) is None)
         fitting = [item.seq for item in ranked if item.similarity >= config.similarity_threshold]
         vectors: dict[int, Any] = {}
@@ -287,20 +305,22 @@ class Service:
         now: datetime,
     ) -> bool:
         """Record a prompt's turn (none where `said` is None) and what it was given; whether a job was queued."""
-        turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
+        turns.touch_session(db, event.session_id, at, self._transcript(event), event.headless, now)
         _given(db, receipt, now)
         return said is not None and capture.begin(db, event.session_id, event.prompt_id, said, at, now)
 
     def _missed(self, db: apsw.Connection, event: wire.PromptSubmitted, said_at: datetime) -> None:
         if (at := self._here(db, event, said_at)) is not None:
-            turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, said_at)
+            turns.touch_session(db, event.session_id, at, self._transcript(event), event.headless, said_at)
             said = capture.cleaned(event.prompt, self.redactor().redact)
             capture.recover(db, event.session_id, event.prompt_id, said, at, said_at)
 
     def _ended(self, db: apsw.Connection, event: wire.TurnEnded, now: datetime) -> None:
         if (at := self._here(db, event, now)) is None:
             return
-        turns.touch_session(db, event.session_id, at, event.transcript_path, event.headless, now)
+        if not turns.heard(db, event.session_id) and not self.breaker.admits(at.cwd, event.session_id, now):
+            return
+        turns.touch_session(db, event.session_id, at, self._transcript(event), event.headless, now)
         still_open = turns.open_turns(db, event.session_id)
         prompt_id = event.prompt_id or (still_open[-1] if still_open else None)
         if prompt_id is None:
@@ -365,8 +385,11 @@ def _receipt(
     )  # fmt: skip
 
 
-def _notice(db: apsw.Connection, at: Where, name: str | None, now: datetime) -> str:
-    """The line for the user at the start of a session; empty where there is nothing to tell."""
+def _notice(db: apsw.Connection, at: Where, name: str | None, now: datetime, left_out: int) -> str:
+    """The line for the user at the start of a session; empty where there is nothing to tell.
+
+    left_out: how many pinned memories found no room.
+    """
     wanted = memories.Filter(projects=() if at.project_id is None else (at.project_id,))
     known = memories.count(db, wanted)
     pending = asking.count(db, at)
@@ -375,10 +398,12 @@ def _notice(db: apsw.Connection, at: Where, name: str | None, now: datetime) -> 
     parts = [f"recalld: {known} {'memory' if known == 1 else 'memories'}" + (f" for {name}" if name else "")]
     if learnt := injections.learnt_since_last(db, at.project_id, now):
         parts.append(f"learnt {learnt} last time")
-    if conflicts := len(memories.open_conflicts(db, wanted)):
-        parts.append(f"{conflicts} {'conflict' if conflicts == 1 else 'conflicts'} to settle")
+    if unsettled := len(conflicts.unsettled(db, wanted)):
+        parts.append(f"{unsettled} {'conflict' if unsettled == 1 else 'conflicts'} to settle")
     if pending:
         parts.append(f"{pending} to confirm (`recalld inbox`)")
+    if left_out:
+        parts.append(f"{left_out} pinned ones do not fit (unpin some)")
     return " · ".join(parts)
 
 

@@ -49,9 +49,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     transcript_path: str | None
     cwd: str
-    entrypoint: str
     project_dir: str
-    permission_mode: str
     headless: bool
 
 
@@ -63,10 +61,9 @@ class SessionStarted(_Event, frozen=True, kw_only=True):
 
 
 class PromptSubmitted(_Event, frozen=True, kw_only=True):
-    """prompt_id is the client's, or `derived_prompt_id` where it gave none (`derived`)."""
+    """prompt_id is the client's, or `derived_prompt_id` where it gave none."""
 
     prompt_id: str
-    derived: bool
     prompt: str
 
     @property
@@ -83,13 +80,10 @@ class TurnEnded(_Event, frozen=True, kw_only=True):
 
     prompt_id: str | None
     last_assistant_message: str
-    stop_hook_active: bool
 
 
 class SessionEnded(_Event, frozen=True, kw_only=True):
-    """reason: clear, logout, prompt_input_exit, other, or what a later client says. Not sent reliably."""
-
-    reason: str
+    """Not sent reliably."""
 
 
 HookEvent = SessionStarted | PromptSubmitted | TurnEnded | SessionEnded
@@ -106,10 +100,7 @@ class _Payload(msgspec.Struct, frozen=True):
     model: object = None
     prompt: object = None
     prompt_id: object = None
-    permission_mode: object = None
     last_assistant_message: object = None
-    stop_hook_active: object = None
-    reason: object = None
     agent_id: object = None
     agent_type: object = None
     isSidechain: object = None
@@ -154,15 +145,13 @@ def parse_hook(event: str, payload: bytes, env: Mapping[str, str]) -> HookEvent 
     session_id = _identifier(fields.session_id)
     if not session_id:
         raise InputError("the hook's input names no session")
-    entrypoint, project_dir = env.get("entrypoint", ""), clean(env.get("project", ""))
+    project_dir = clean(env.get("project", ""))
     common = {
         "session_id": session_id,
         "transcript_path": _path(fields.transcript_path) or None,
         "cwd": _path(fields.cwd) or project_dir,
-        "entrypoint": entrypoint,
         "project_dir": project_dir,
-        "permission_mode": text(fields.permission_mode)[:MAX_ID_CHARS],
-        "headless": is_headless(entrypoint),
+        "headless": is_headless(env.get("entrypoint", "")),
     }
     return _BUILDERS[name](fields, common)
 
@@ -188,9 +177,8 @@ def _submitted(fields: _Payload, common: dict[str, Any]) -> HookEvent:
     if not isinstance(fields.prompt, str):
         raise InputError("the hook's input has no prompt")
     prompt = shorten(clean(fields.prompt))
-    given = _identifier(fields.prompt_id)
-    prompt_id = given or derived_prompt_id(common["session_id"], prompt)
-    return PromptSubmitted(**common, prompt_id=prompt_id, derived=not given, prompt=prompt)
+    prompt_id = _identifier(fields.prompt_id) or derived_prompt_id(common["session_id"], prompt)
+    return PromptSubmitted(**common, prompt_id=prompt_id, prompt=prompt)
 
 
 def _ended(fields: _Payload, common: dict[str, Any]) -> HookEvent:
@@ -198,12 +186,11 @@ def _ended(fields: _Payload, common: dict[str, Any]) -> HookEvent:
         **common,
         prompt_id=_identifier(fields.prompt_id) or None,
         last_assistant_message=shorten(text(fields.last_assistant_message)),
-        stop_hook_active=fields.stop_hook_active is True,
     )
 
 
-def _session_ended(fields: _Payload, common: dict[str, Any]) -> HookEvent:
-    return SessionEnded(**common, reason=text(fields.reason)[:MAX_ID_CHARS])
+def _session_ended(_: _Payload, common: dict[str, Any]) -> HookEvent:
+    return SessionEnded(**common)
 
 
 _BUILDERS = {

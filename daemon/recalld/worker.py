@@ -12,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from recalld import recap, wire
-from recalld.errors import InputError, TransientError
+from recalld.errors import InputError
 from recalld.learn import BATCH, Learner
 from recalld.model import moment, timestamp
+from recalld.paths import spooled
 from recalld.service import Service
 from recalld.store import changes, jobs, turns
 from recalld.store.store import Clock, Store
@@ -63,7 +64,6 @@ class Worker:
         self._upkeep = upkeep
         self._woken = asyncio.Event()
         self._spooled = True
-        self._paused_until = 0.0
         self._looked: tuple[float, changes.Vectors | None] = (0.0, None)
         self._missing_after: int | None = None
         self.last_error: str | None = None
@@ -78,14 +78,11 @@ class Worker:
         self._woken.set()
 
     async def run(self) -> None:
-        """Take back what an earlier run left, then work until cancelled, whatever fails."""
-        begun = False
+        """Work until cancelled, whatever fails."""
         while True:
             self._woken.clear()
             try:
-                if not begun:
-                    await self._store.write(jobs.take_back, self._run_id)
-                    begun = True
+                await self._store.write(jobs.take_back)
                 await self.step()
                 pause_s = await self._pause_s()
             except Exception as error:  # the loop outlives whatever one job does
@@ -99,8 +96,12 @@ class Worker:
         """Work off what is due now."""
         if self._spooled:
             self._spooled = False
-            await self.take_spool()
-        while not self._waiting() and await self._learn_once():
+            try:
+                await self.take_spool()
+            except Exception:
+                self._spooled = True  # a full disk, a locked database: what is left comes with the next step
+                raise
+        while await self._learn_once():
             pass
         if self._look_due():
             self._missing_after = 0
@@ -118,11 +119,6 @@ class Worker:
         try:
             await self._learner.learn(claimed, now)
             self.last_error = None
-        except TransientError as error:
-            # One pause for all: a limit of the service concerns every session.
-            self._paused_until = time.monotonic() + (error.retry_after_s or jobs.BACKOFF_S[0])
-            self.last_error = str(error)
-            log.warning("extraction pauses: %s", error)
         except Exception as error:
             self.last_error = f"{type(error).__name__}: {error}"
             log.exception("extraction failed")
@@ -148,7 +144,7 @@ class Worker:
 
         What is no regular file is nothing a hook wrote: it is left where it is.
         """
-        for file in await asyncio.to_thread(_hook_files, self._spool):
+        for file in await asyncio.to_thread(spooled, self._spool):
             try:
                 said_at, data = await asyncio.to_thread(_read, file)
             except OSError as error:
@@ -184,14 +180,10 @@ class Worker:
             context = self._service.context("claude-code", f"session:{sessions[0]}:{timestamp(now)}")
             await self._store.act(context.actor, context.batch, False, recap.sum_up, context, sessions)
 
-    def _waiting(self) -> bool:
-        return time.monotonic() < self._paused_until
-
     async def _pause_s(self) -> float:
-        """Until the next job is due, or the pause ends; TICK_S at most."""
+        """Until the next job is due; TICK_S at most."""
         due = await self._store.read(jobs.next_due)
         wait = (moment(due) - self._clock()).total_seconds() if due else TICK_S
-        wait = max(wait, self._paused_until - time.monotonic())
         return min(max(wait, IMPATIENT_S), TICK_S)
 
 
@@ -201,13 +193,6 @@ def _written_since(path: str, moment: datetime) -> bool:
         return os.stat(path).st_mtime > moment.timestamp()
     except OSError:
         return False
-
-
-def _hook_files(folder: Path) -> list[Path]:
-    """The hooks' files, oldest first."""
-    with contextlib.suppress(OSError):
-        return sorted(file for file in folder.iterdir() if file.suffix == ".hook")
-    return []
 
 
 def _read(file: Path) -> tuple[datetime, bytes]:

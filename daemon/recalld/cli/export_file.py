@@ -169,7 +169,7 @@ def _accept(path: Path, line: int, name: str, version: int) -> None:
     if name != FORMAT:
         raise InputError(f"{path}:{line}: the format is {name[:40]!r}, not {FORMAT!r}")
     if version > VERSION:
-        raise InputError(f"{path}:{line}: version {version}; this recalld reads up to {VERSION}: `recalld upgrade`")
+        raise InputError(f"{path}:{line}: version {version}; this recalld reads up to {VERSION}: upgrade it")
 
 
 def _decode(path: Path, raws: Iterable[msgspec.Raw], kind: type[T], line: Callable[[int], int]) -> list[T]:

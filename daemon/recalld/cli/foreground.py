@@ -11,9 +11,11 @@ from logging.handlers import RotatingFileHandler
 from recalld import system
 from recalld.app import AlreadyRunningError, Daemon
 from recalld.cli.logfile import NAME
+from recalld.config import PrivacyConfig
 from recalld.errors import RecalldError
 from recalld.install.running import holder
 from recalld.paths import Paths
+from recalld.redact import Redactor
 from recalld.store.migrate import NewerDatabaseError
 
 LOG_BYTES = 1_000_000
@@ -32,9 +34,12 @@ def run(paths: Paths, *, debug: bool) -> int:
     os.chdir(paths.state)
     inherited = system.inherited_socket(os.environ)
     shown = _log_to(paths, debug=debug)
+    damage, begun = "", False
     try:
-        daemon = Daemon(paths, os.environ)
-        asyncio.run(daemon.run(inherited))
+        while damage or not begun:  # once more for each time that the database was found damaged
+            daemon, begun = Daemon(paths, os.environ, damage), True
+            asyncio.run(daemon.run(inherited.dup() if inherited else None))
+            damage = daemon.damage
     except AlreadyRunningError:
         print(f"recalld: runs already (process {holder(paths)})", file=sys.stderr)
     except RecalldError as error:
@@ -46,6 +51,16 @@ def run(paths: Paths, *, debug: bool) -> int:
         log.exception("the daemon failed")
         raise
     return 0
+
+
+class Masked(logging.Formatter):
+    """A line of the log without secrets, whatever an error's text quotes."""
+
+    _redactor = Redactor(PrivacyConfig())
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, its traceback included."""
+        return self._redactor.redact(super().format(record))
 
 
 def _open_standard_streams() -> None:
@@ -61,12 +76,12 @@ def _open_standard_streams() -> None:
 def _log_to(paths: Paths, *, debug: bool) -> bool:
     """Log to the file, and to stderr where a person or the journal reads it; says whether the latter."""
     file = RotatingFileHandler(paths.log / NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
-    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    file.setFormatter(Masked("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handlers: list[logging.Handler] = [file]
     journal = bool(os.environ.get("JOURNAL_STREAM"))
     if sys.stderr is not None and (journal or sys.stderr.isatty()):
         stream = logging.StreamHandler(sys.stderr)
-        stream.setFormatter(logging.Formatter("%(message)s" if journal else "%(asctime)s %(levelname)s %(message)s"))
+        stream.setFormatter(Masked("%(message)s" if journal else "%(asctime)s %(levelname)s %(message)s"))
         handlers.append(stream)
     logging.raiseExceptions = False  # a full disk must not make each line of the log an error on stderr
     debug = debug or bool(os.environ.get("RECALLD_DEBUG"))

@@ -1,4 +1,4 @@
-"""Commands that judge recalld itself: eval, bench."""
+"""Commands that judge recalld itself: eval, tune, bench."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from recalld.cli import output
+from recalld.cli import output, tune
 from recalld.cli.command import Command
 from recalld.paths import find
 
@@ -137,6 +137,7 @@ COMMANDS = (
     Command("eval", "FILE...", "score recalld on labelled cases, in a scratch store", eval_options, eval_,
             ("recalld eval cases.jsonl", "recalld eval --json --details dialogues.jsonl.gz",
              "recalld eval --plot threshold.html recall.jsonl")),
+    *tune.COMMANDS,
     Command("bench", "[--quick] [--sizes N,N]", "measure hooks, prompts, memory and start", bench_options, bench,
             ("recalld bench --quick", "recalld bench --sizes 1000,100000 --json")),
 )  # fmt: skip

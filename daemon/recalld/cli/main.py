@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from recalld import __version__
-from recalld.cli import carry, change, init, judge, order, projects, run, see, settle, setup, stats
+from recalld.cli import backups, carry, change, init, judge, order, projects, run, see, settle, setup, stats
 from recalld.cli.command import Command
 from recalld.errors import RecalldError
 
@@ -17,7 +17,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("see", (*see.COMMANDS, *stats.COMMANDS)),
     ("settle", settle.COMMANDS),
     ("change", (*change.COMMANDS, *order.COMMANDS, *projects.COMMANDS)),
-    ("carry", carry.COMMANDS),
+    ("carry", (*carry.COMMANDS, *backups.COMMANDS)),
     ("run", run.COMMANDS),
     ("set up", (*setup.COMMANDS, *init.COMMANDS)),
     ("judge", judge.COMMANDS),

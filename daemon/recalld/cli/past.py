@@ -15,16 +15,16 @@ from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
 from recalld.errors import InputError
 from recalld.inject import estimate_tokens
+from recalld.learn import BATCH as LEARNT_AT_ONCE
+from recalld.learn import PAST_SHARE
 from recalld.llm import prompt
 from recalld.model import Turn
-from recalld.paths import claude_config_dirs, find
+from recalld.paths import claude_config_dir, find
 from recalld.store import usage
 from recalld.transcript import TranscriptTurn
 
 BATCH = 50
 """So many turns go to the daemon at once."""
-A_CALL = 8
-"""So many turns of a session go into one call of the model."""
 OVERHEAD_TOKENS = 1_500
 """The tool's description and the memories shown with each call."""
 ANSWER_TOKENS = 150
@@ -51,7 +51,7 @@ class Session(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What learning from the new turns may take. days: with the daily caps, of which the past gets a half."""
+    """What learning from the new turns may take. days: with the part of the daily caps that the past gets."""
 
     backend: str
     calls: int
@@ -84,14 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def transcripts(path: Path | None) -> list[Path]:
     """The transcripts of sessions that people had, below `path` or all of Claude Code's. Raises InputError."""
-    roots = [path.expanduser()] if path else [folder / "projects" for folder in claude_config_dirs()]
-    found: list[Path] = []
-    for root in roots:
-        if path and not root.exists():
-            raise InputError(f"{root}: nothing is there")
-        found += (
-            [root.absolute()] if root.is_file() else [Path(os.path.abspath(file)) for file in root.rglob("*.jsonl")]
-        )
+    root = path.expanduser() if path else claude_config_dir() / "projects"
+    if path and not root.exists():
+        raise InputError(f"{root}: nothing is there")
+    found = [Path(os.path.abspath(file)) for file in ([root] if root.is_file() else root.rglob("*.jsonl"))]
     return sorted({file for file in found if not file.name.startswith("agent-") and "subagents" not in file.parts})
 
 
@@ -167,8 +163,8 @@ def estimated(sessions: Iterable[Session]) -> Estimate:
     calls = tokens_in = tokens_out = 0
     system = estimate_tokens(prompt.SYSTEM) + OVERHEAD_TOKENS
     for session in sessions:
-        for at in range(0, len(session.turns), A_CALL):
-            said = [_turn(one) for one in session.turns[at : at + A_CALL]]
+        for at in range(0, len(session.turns), LEARNT_AT_ONCE):
+            said = [_turn(one) for one in session.turns[at : at + LEARNT_AT_ONCE]]
             if extract.worth_asking(said):
                 calls += 1
                 tokens_in += system + estimate_tokens(prompt.build(said, ()).user)
@@ -179,7 +175,7 @@ def estimated(sessions: Iterable[Session]) -> Estimate:
         (calls, caps.max_calls_per_day), (tokens_in + tokens_out, caps.max_tokens_per_day),
         (usd, caps.max_usd_per_day if choice.paid else 0),
     )  # fmt: skip
-    days = max((int(2 * need / cap) + 1 for need, cap in needs if cap and need), default=0)
+    days = max((int(PAST_SHARE * need / cap) + 1 for need, cap in needs if cap and need), default=0)
     return Estimate(f"{choice.backend} {settings.extract.model}", calls, tokens_in + tokens_out, usd, days)
 
 

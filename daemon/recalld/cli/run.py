@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
 from recalld.cli.command import Command, nothing, positive
-from recalld.errors import UnavailableError
-from recalld.paths import Paths, find
+from recalld.paths import find
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -23,12 +20,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def start(arguments: argparse.Namespace) -> int:
     """Start the daemon, unless it runs."""
-    from recalld.install import running
+    from recalld.install import control, running
 
     paths = find()
     paths.ensure()
     before = running.status(paths)
-    facts = before or _start(paths)
+    facts = before or control.start(paths)
     if arguments.json:
         output.print_json({"started": before is None, "pid": facts["pid"]})
     else:
@@ -38,7 +35,9 @@ def start(arguments: argparse.Namespace) -> int:
 
 def stop(arguments: argparse.Namespace) -> int:
     """Stop the daemon, if it runs."""
-    stopped = _stop(find())
+    from recalld.install import control
+
+    stopped = control.stop(find())
     if arguments.json:
         output.print_json({"stopped": stopped})
     else:
@@ -48,47 +47,17 @@ def stop(arguments: argparse.Namespace) -> int:
 
 def restart(arguments: argparse.Namespace) -> int:
     """Stop the daemon, hung or not, and start it."""
+    from recalld.install import control
+
     paths = find()
     paths.ensure()
-    _stop(paths)
-    facts = _start(paths)
+    control.stop(paths)
+    facts = control.start(paths)
     if arguments.json:
         output.print_json({"started": True, "pid": facts["pid"]})
     else:
         print(f"started (process {facts['pid']})")
     return 0
-
-
-def _start(paths: Paths) -> dict[str, Any]:
-    """Start the daemon by whoever is in charge of it; returns its status once it serves."""
-    from recalld.install import running, service
-
-    if pid := running.holder(paths):
-        raise UnavailableError(f"a daemon (process {pid}) is there but does not answer; `recalld restart` ends it")
-    if kind := service.in_charge(paths, os.environ):
-        service.start(kind)
-        return running.wait(paths)
-    return running.start(_command(), paths)
-
-
-def _stop(paths: Paths) -> bool:
-    """Stop the daemon so that nobody starts it again at once; False where none ran."""
-    from recalld.install import running, service
-
-    ran = running.holder(paths) is not None
-    if kind := service.in_charge(paths, os.environ):
-        service.stop(kind)
-    return running.stop(paths) or ran
-
-
-def _command() -> list[str]:
-    """How to start this very program again."""
-    from recalld.install import assets
-
-    try:
-        return [str(assets.command()), "run"]
-    except UnavailableError:  # run from a checkout
-        return [sys.executable, "-m", "recalld", "run"]
 
 
 def pause(arguments: argparse.Namespace) -> int:

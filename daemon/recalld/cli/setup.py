@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from recalld.cli import output
-from recalld.cli.command import Command, nothing, yes
+from recalld.cli.command import Command, yes
 from recalld.errors import InputError
 from recalld.paths import find
 
@@ -116,14 +116,22 @@ def _show_settings(shown: dict[str, Any]) -> None:
     output.show(*parts)
 
 
+def _doctor_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fix", action="store_true", help="first do what can be done without harm")
+
+
 def doctor(arguments: argparse.Namespace) -> int:
-    """Check everything; 1 where something is wrong."""
+    """Check everything, after mending what can be mended where that is wanted; 1 where something is wrong."""
     from recalld import doctor as checks
 
+    mended = checks.mend(find(), os.environ) if arguments.fix else []
     found = checks.examine(find(), os.environ)
     if arguments.json:
-        output.print_json([check._asdict() for check in found])
+        rows = [check._asdict() for check in found]
+        output.print_json({"mended": mended, "checks": rows} if arguments.fix else rows)
     else:
+        for line in mended:
+            print(output.safe(line))
         table = output.grid(4, 11, None)
         for check in found:
             mark = output.text("ok", "green") if check.ok else output.text("FAIL", "bold red")
@@ -141,6 +149,6 @@ COMMANDS = (
     Command("config", "show | set KEY VALUE", "the settings", _config_options, config,
             ("recalld config show", "recalld config set memory.notice false",
              "recalld config set privacy.words 'Bluebird,Project X'", "recalld config set projects.map.~/work/shop shop")),
-    Command("doctor", "", "check everything recalld depends on, and say what to do", nothing, doctor,
-            ("recalld doctor", "recalld doctor --json")),
+    Command("doctor", "[--fix]", "check everything recalld depends on, and say what to do, or do it", _doctor_options,
+            doctor, ("recalld doctor", "recalld doctor --fix", "recalld doctor --json")),
 )  # fmt: skip

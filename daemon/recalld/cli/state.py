@@ -10,7 +10,7 @@ from recalld.cli import output
 from recalld.cli.calls import PATIENCE_S, directly
 from recalld.client import Client
 from recalld.errors import RecalldError, UnavailableError
-from recalld.paths import Paths, find
+from recalld.paths import Paths, find, spooled
 
 NOTHING = {
     "pid": None,
@@ -26,6 +26,9 @@ NOTHING = {
     "projects": 0,
     "jobs": {"ready": 0, "running": 0, "done": 0, "dead": 0},
     "spool": 0,
+    "runaway": None,
+    "healthy": False,
+    "rescued": None,
     "spend": {"calls": 0, "tokens": 0, "usd": 0.0},
     "last_error": None,
 }
@@ -35,7 +38,8 @@ def status() -> dict[str, Any]:
     """The daemon's status, and in `state` whether it is `running`, `stopped`, or `hung` (there, but silent)."""
     paths = find()
     try:
-        return {"state": "running", **Client(paths.socket, PATIENCE_S).call("status")}
+        # A daemon of another version may not say all of it.
+        return {**NOTHING, "state": "running", "healthy": True, **Client(paths.socket, PATIENCE_S).call("status")}
     except UnavailableError:
         return _without_daemon(paths)
 
@@ -45,7 +49,7 @@ def _without_daemon(paths: Paths) -> dict[str, Any]:
 
     pid = holder(paths)
     facts: dict[str, Any] = {"state": "hung" if pid else "stopped", **NOTHING, "pid": pid, "home": str(paths.data)}
-    facts["spool"] = sum(file.suffix == ".hook" for file in paths.spool.iterdir()) if paths.spool.is_dir() else 0
+    facts["spool"] = len(spooled(paths.spool))
     try:
         facts |= _backend(paths)
         if paths.database.exists():  # a look must not create it
@@ -81,6 +85,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
     queue = f"{jobs['ready']:,} waiting, {jobs['running']:,} at work, {jobs['done']:,} done"
     gave_up = f", {jobs['dead']:,} gave up (`recalld maintain --retry`)" if jobs["dead"] else ""
     spool = f"{output.plural(facts['spool'], 'turn')} to take in" if facts["spool"] else "empty"
+    runaway = {"runaway": (facts["runaway"], "red")} if facts["runaway"] else {}
     return {
         "daemon": _daemon(facts),
         "service": (_service(), ""),
@@ -93,6 +98,8 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
         "today": (_spend(spend), ""),
         "model": (f"{facts['model']['id']}, {facts['model']['state']}", ""),
         "spool": (spool, "yellow" if facts["spool"] else ""),
+        **runaway,
+        **({"rescued": (facts["rescued"], "red")} if facts["rescued"] else {}),
         "last error": (error or "none", "red" if error else "dim"),
         "files": (facts["home"], "dim"),
     }
@@ -105,6 +112,8 @@ def _daemon(facts: dict[str, Any]) -> tuple[str, str]:
         paused = ", and paused" if facts["paused"] else ""
         return f"not running{paused}; `recalld start` starts it", "yellow"
     memory = f", {facts['rss_mib']:.0f} MiB" if "rss_mib" in facts else ""
+    if not facts["healthy"]:
+        return f"runs (process {facts['pid']}), but does not work; it ends itself soon, or `recalld restart`", "red"
     line = f"running for {output.duration(facts['uptime_s'])} (process {facts['pid']}{memory})"
     if facts["paused"]:
         return f"{line}, PAUSED: nothing is given or learnt until `recalld resume`", "yellow"

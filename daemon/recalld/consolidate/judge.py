@@ -14,7 +14,7 @@ from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, T
 from recalld.statement import parse
 
 CERTAIN = 0.6
-"""Below this a statement is hedged (SPEC 7)."""
+"""Below this a statement is hedged."""
 REPLACED_TOPIC = 0.5
 """How far the subject of what a statement with a cue replaces has to be shared."""
 GUESS_COSINE = 0.3

@@ -9,7 +9,7 @@ from recalld.model import Candidate, Memory, Origin, Type
 
 Confirm = Literal["off", "important", "all"]
 
-# What a person would want to have seen before it is relied on (SPEC 7: production, data, security, money, deadlines).
+# What a person would want to have seen before it is relied on (production, data, security, money, deadlines).
 IMPORTANT = re.compile(
     r"\b(?:prod(?:uction)?|live|backups?|databases?|migrations?|delet\w*|drop\w*|data loss|retention|secur\w*|passwords?|credentials?|tokens?|secrets?"
     r"|vault|encrypt\w*|permissions?|auth\w*|gdpr|privacy|pric\w+|cost\w*|budget\w*|billing|payments?|invoic\w+|salary|contracts?|dollars?|euros?|usd|eur"

@@ -43,7 +43,6 @@ class Door:
         self._server: asyncio.Server | None = None
         self._inode: int | None = None
         self._open: set[asyncio.Task[None]] = set()
-        self.served = 0
 
     async def open(self, inherited: socket.socket | None = None) -> None:
         """Listen on `inherited`, else on a new socket at the path.
@@ -109,7 +108,6 @@ class Door:
             data = await asyncio.wait_for(_read(reader), READ_DEADLINE_S)
             writer.write(await self._reply(data))
             await writer.drain()
-            self.served += 1
         except (OSError, TimeoutError, ValueError):
             log.info("a request was not received whole")
         finally:

@@ -30,7 +30,7 @@ def install(kind: Manager, paths: Paths, environ: Mapping[str, str], run: tools.
         launchd.install(launchd.render(assets.units(), paths, command, places), where, run)
         return [f"service: launchd agent {where}"]
     sandbox = systemd.sandbox_works(run)
-    writable = [*places_of.claude_config_dirs(dict(environ)), Path.home() / ".claude.json"]
+    writable = [places_of.claude_config_dir(environ), Path.home() / ".claude.json"]
     units = systemd.render(
         assets.units(), paths, command, writable, places, version=systemd.version(run), sandbox=sandbox
     )

@@ -112,10 +112,11 @@ def remove_hooks(path: Path, backups: Path) -> shared_file.Outcome:
     return shared_file.rewrite(path, edit)
 
 
-def has_hooks(path: Path) -> bool:
-    """Whether the settings at `path` hold an entry of ours. Raises ConfigError."""
+def registered(path: Path) -> dict[str, list[str]]:
+    """The words of our hook's command for each event that the settings at `path` have one for. Raises ConfigError."""
     text = shared_file.read(shared_file.target_of(path)).text
-    return text is not None and bool(_ours(_parse(text, path)))
+    ours = [] if text is None else _ours(_parse(text, path))
+    return {event: [str(entry.get("command", "")), *map(str, _list(entry.get("args")))] for event, _, _, entry in ours}
 
 
 def _list(value: object) -> list[Any]:

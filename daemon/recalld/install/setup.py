@@ -42,10 +42,9 @@ def install(
         raise InputError(f"--client {options.client}: not known; there is {', '.join(CLIENTS)}")
     refuse_foreign_home(Path.home())
     interpreter = check_interpreter(assets.interpreter())
-    files = settings_files(environ)
-    for file in files:
-        settings.check(file)
-    paths = places_of.find(dict(environ))
+    file = settings_file(environ)
+    settings.check(file)
+    paths = places_of.find(environ)
     paths.ensure()
     start: list[str] = []
     reason = "as --no-service says"
@@ -66,9 +65,8 @@ def install(
         running.start(start, paths)
         yield f"service: none ({reason}); the first hook that finds no daemon starts it"
     wanted = settings.entries(interpreter, assets.hook_script(), paths.socket, start)
-    for file in files:
-        outcome = settings.add_hooks(file, wanted, paths.backups)
-        yield f"hooks: {file} ({outcome})"
+    outcome = settings.add_hooks(file, wanted, paths.backups)
+    yield f"hooks: {file} ({outcome})"
     yield from backend
     yield from _prove(paths, wanted["SessionStart"])
 
@@ -81,13 +79,12 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
     (nothing was done), and UnavailableError.
     """
     refuse_foreign_home(Path.home())
-    paths = places_of.find(dict(environ))
-    for file in settings_files(environ):
-        outcome = settings.remove_hooks(file, paths.backups)
-        if outcome != "unchanged":
-            yield f"hooks: taken out of {file}"
-        if outcome == "removed":
-            _remove_empty(file.parent)
+    paths, file = places_of.find(environ), settings_file(environ)
+    outcome = settings.remove_hooks(file, paths.backups)
+    if outcome != "unchanged":
+        yield f"hooks: taken out of {file}"
+    if outcome == "removed":
+        _remove_empty(file.parent)
     for unit in service.uninstall(paths, environ, run):
         yield f"service: removed {unit}"
     if running.stop(paths):
@@ -104,9 +101,9 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
         _remove_empty(folder)
 
 
-def settings_files(environ: Mapping[str, str]) -> list[Path]:
-    """Claude Code's settings, one file for each of its configuration folders."""
-    return [folder / "settings.json" for folder in places_of.claude_config_dirs(dict(environ))]
+def settings_file(environ: Mapping[str, str]) -> Path:
+    """Claude Code's settings."""
+    return places_of.claude_config_dir(environ) / "settings.json"
 
 
 def start_command(environ: Mapping[str, str]) -> list[str]:

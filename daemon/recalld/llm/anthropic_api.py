@@ -54,6 +54,15 @@ async def call(
             raise UnavailableError(f"the anthropic backend cannot start: {last}")
         raise BadReplyError(f"the model's process ended with {finished.returncode}: {last.partition(':')[0]}")
     try:
-        return msgspec.json.decode(finished.stdout, type=Reply)
+        reply = msgspec.json.decode(finished.stdout, type=Reply)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise BadReplyError("the model's process wrote something else than its reply") from error
+    return msgspec.structs.replace(reply, error=_without(reply.error, request.api_key, request.auth_token))
+
+
+def _without(text: str, *keys: str) -> str:
+    """A server may quote the key that it refuses: an error is logged and shown."""
+    for key in keys:
+        if key:
+            text = text.replace(key, "[redacted:key]")
+    return text

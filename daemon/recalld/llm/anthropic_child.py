@@ -12,7 +12,7 @@ from typing import Any
 import anthropic
 import msgspec
 
-from recalld.llm.protocol import TOOL, Reply, Request, Tokens
+from recalld.llm.protocol import TOOL, Reply, Request, tokens
 
 
 def main() -> None:
@@ -23,13 +23,17 @@ def main() -> None:
 
 def answer(request: Request) -> Reply:
     """Make the one call. A server's or network's failure is a reply too."""
-    client = anthropic.Anthropic(
+    with anthropic.Anthropic(
         api_key=request.api_key or None,
         auth_token=request.auth_token or None,
         base_url=request.base_url,
         max_retries=0,
         timeout=request.timeout_s,
-    )
+    ) as client:
+        return _asked(client, request)
+
+
+def _asked(client: anthropic.Anthropic, request: Request) -> Reply:
     try:
         try:
             return _call(client, request, forced=True)
@@ -74,15 +78,8 @@ def read(body: bytes) -> Reply:
         call=calls[0] if len(calls) == 1 else calls or None,
         text="\n".join(texts),
         stop_reason=str(message.get("stop_reason") or ""),
-        tokens=_tokens(message.get("usage")),
+        tokens=tokens(message.get("usage")),
     )
-
-
-def _tokens(usage: Any) -> Tokens:
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    if not isinstance(usage, dict):
-        return Tokens()
-    return Tokens(*(int(usage.get(name) or 0) for name in names))
 
 
 def _said(error: anthropic.APIStatusError) -> str:

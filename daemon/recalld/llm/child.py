@@ -9,7 +9,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recalld.errors import TransientError, UnavailableError
+from recalld.errors import UnavailableError
+from recalld.llm.protocol import BadReplyError, NoAnswerError
 
 MAX_OUTPUT_BYTES = 1 << 20
 _STDERR_BYTES = 2000
@@ -55,7 +56,7 @@ async def run(command: Sequence[str], stdin: bytes, *, env: Mapping[str, str], c
     """Run `command` to its end in a session of its own, with no descriptor but the three standard ones.
 
     Whatever happens (deadline, too much output, cancellation), its whole process group is ended and it is reaped.
-    Raises TransientError at the deadline or above MAX_OUTPUT_BYTES, UnavailableError if it cannot be started.
+    Raises NoAnswerError at the deadline, BadReplyError above MAX_OUTPUT_BYTES, UnavailableError if it cannot be started.
     """
     name = os.path.basename(command[0])
     try:
@@ -69,11 +70,11 @@ async def run(command: Sequence[str], stdin: bytes, *, env: Mapping[str, str], c
         async with asyncio.timeout(deadline_s):
             await asyncio.shield(child.closed)
     except TimeoutError:
-        raise TransientError(f"{name}: no answer within {deadline_s:g} s") from None
+        raise NoAnswerError(f"{name}: no answer within {deadline_s:g} s") from None
     finally:
         await asyncio.shield(_end(transport, child))
     if len(child.stdout) > MAX_OUTPUT_BYTES:
-        raise TransientError(f"{name}: wrote more than {MAX_OUTPUT_BYTES} bytes")
+        raise BadReplyError(f"{name}: wrote more than {MAX_OUTPUT_BYTES} bytes")
     return Finished(transport.get_returncode() or 0, bytes(child.stdout), child.stderr)
 
 

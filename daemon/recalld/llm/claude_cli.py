@@ -16,7 +16,7 @@ import msgspec
 from recalld.errors import TransientError
 from recalld.llm import child, protocol
 from recalld.llm.prompt import Question
-from recalld.llm.protocol import BadReplyError, Reply, Tokens
+from recalld.llm.protocol import BadReplyError, Reply
 
 # What Claude Code needs to reach and pay for its model, beyond what every child gets.
 _PASSED = ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "XDG_CONFIG_HOME", "NODE_EXTRA_CA_CERTS", "CLOUD_ML_REGION")
@@ -117,7 +117,11 @@ def read(finished: child.Finished) -> Reply:
     if not isinstance(result, dict) or result.get("type") != "result":
         return _unreadable(finished)
     text = str(result.get("result") or "")
-    common: dict[str, Any] = {"tokens": _tokens(result.get("usage")), "cost_usd": _number(result.get("total_cost_usd"))}
+    cost = result.get("total_cost_usd")
+    common: dict[str, Any] = {
+        "tokens": protocol.tokens(result.get("usage")),
+        "cost_usd": float(cost) if isinstance(cost, int | float) else None,
+    }
     if result.get("is_error") or finished.returncode:
         status = result.get("api_error_status")
         said = text or str(result.get("subtype") or "claude failed")
@@ -134,14 +138,3 @@ def _unreadable(finished: child.Finished) -> Reply:
     if protocol.limited(said):
         raise TransientError("claude: a limit is reached", protocol.LIMIT_WAIT_S)
     raise BadReplyError(f"claude ended with {finished.returncode} and no result")
-
-
-def _tokens(usage: Any) -> Tokens:
-    if not isinstance(usage, dict):
-        return Tokens()
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return Tokens(*(int(_number(usage.get(name)) or 0) for name in names))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None

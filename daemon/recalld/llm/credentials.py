@@ -21,6 +21,7 @@ import msgspec
 from recalld.config import ExtractConfig
 from recalld.errors import UnavailableError
 from recalld.llm import child
+from recalld.llm.protocol import NoAnswerError
 
 OFFICIAL = "https://api.anthropic.com"
 KEYRING = "keyring:"
@@ -31,7 +32,7 @@ _SHELL_SIGNS = re.compile(r"[|&;<>$`*?(){}\n]|^\s*~")
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     """How to reach the API: a key, a token, a command that prints the key, or (a local server) none of them.
 
-    local: the server is on this machine, so calls cost nothing. warning: what the owner should mend.
+    local: the server is on this machine, so calls cost nothing.
     """
 
     base_url: str
@@ -39,10 +40,9 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     auth_token: str = ""
     helper: tuple[str, ...] = ()
     local: bool = False
-    warning: str = ""
 
     def __repr__(self) -> str:
-        return f"Credentials({self.base_url})"
+        return f"Credentials({_shown(self.base_url)})"
 
 
 def find(config: ExtractConfig, env: Mapping[str, str], claude_config_dir: Path) -> tuple[Credentials | None, str]:
@@ -69,18 +69,21 @@ def find(config: ExtractConfig, env: Mapping[str, str], claude_config_dir: Path)
     if isinstance(command := settings.get("apiKeyHelper"), str) and command.strip():
         return _from_helper(command, base_url, local)
     if local and base_url != OFFICIAL:
-        return Credentials(base_url=base_url, api_key="none", local=True), f"{base_url}, no key"
+        return Credentials(base_url=base_url, api_key="none", local=True), f"{_shown(base_url)}, no key"
     return None, "no key for the Messages API"
 
 
 async def secret(credentials: Credentials, env: Mapping[str, str]) -> str:
-    """The API key; asks the helper command for it where there is one. Raises UnavailableError, TransientError."""
+    """The API key; asks the helper command for it where there is one. Raises UnavailableError, BadReplyError."""
     if not credentials.helper:
         return credentials.api_key
     environment = child.environment(env, more=("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"))
-    finished = await child.run(
-        credentials.helper, b"", env=environment, cwd=env.get("HOME", "/"), deadline_s=_HELPER_DEADLINE_S
-    )
+    try:
+        finished = await child.run(
+            credentials.helper, b"", env=environment, cwd=env.get("HOME", "/"), deadline_s=_HELPER_DEADLINE_S
+        )
+    except NoAnswerError as error:  # a locked keyring, say: no fault of the turns that wait
+        raise UnavailableError(str(error)) from error
     key = finished.stdout.decode("utf-8", "replace").strip()
     if finished.returncode or not key or any(char.isspace() for char in key):
         raise UnavailableError(
@@ -98,6 +101,11 @@ def is_local(base_url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def _shown(base_url: str) -> str:
+    """The server's address without a password that stands in it."""
+    return re.sub(r"//[^/@]*@", "//", base_url)
+
+
 def _from_file(config: ExtractConfig, base_url: str, local: bool) -> tuple[Credentials | None, str]:
     if config.api_key_file.startswith(KEYRING):
         return _from_keyring(config.api_key_file.removeprefix(KEYRING), base_url, local)
@@ -107,13 +115,12 @@ def _from_file(config: ExtractConfig, base_url: str, local: bool) -> tuple[Crede
         mode = stat.S_IMODE(path.stat().st_mode)
     except (OSError, UnicodeDecodeError) as error:
         return None, f"api_key_file {path} cannot be read ({type(error).__name__})"
-    warning = f"{path} can be read by others (mode {mode:o}): chmod 600 it" if mode & 0o077 else ""
     named = re.search(rf"^\s*(?:export\s+)?{re.escape(config.api_key_env)}\s*=\s*(.+?)\s*$", text, re.MULTILINE)
     key = named[1].strip("\"'") if named else text.strip()
     if not key or any(char.isspace() for char in key) or (not named and "=" in key.rstrip("=")):
         return None, f"api_key_file {path} holds no key"
-    where = f"key from {path}" + (f" ({warning})" if warning else "")
-    return Credentials(base_url=base_url, api_key=key, local=local, warning=warning), where
+    warning = f" (it can be read by others, mode {mode:o}: chmod 600 it)" if mode & 0o077 else ""
+    return Credentials(base_url=base_url, api_key=key, local=local), f"key from {path}{warning}"
 
 
 def _from_keyring(entry: str, base_url: str, local: bool) -> tuple[Credentials | None, str]:

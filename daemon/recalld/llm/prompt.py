@@ -20,7 +20,8 @@ LIMIT_CHARS = 60_000
 """Characters of dialogue in one question: about 15,000 tokens of English, and of Chinese at most 60,000."""
 
 _PROMPT_SHARE, _ANSWER_SHARE, _CONTEXT_SHARE = 0.55, 0.35, 0.1
-_PROMPT_CHARS, _ANSWER_CHARS, _CONTEXT_CHARS = 12_000, 6_000, 1_200
+"""Of a turn's part of the limit; and at most these of the whole, so that half a limit halves a single turn as well."""
+_PROMPT_AT_MOST, _ANSWER_AT_MOST, _CONTEXT_AT_MOST = 0.2, 0.1, 0.02
 
 SYSTEM = f"""\
 You keep the long-term memory of a software developer who works with a coding assistant. You read new turns of one \
@@ -104,21 +105,21 @@ def build(turns: Sequence[Turn], neighbours: Sequence[Memory], limit_chars: int 
         {"id": name, "type": memory.type.value, "scope": memory.scope.value, "text": memory.content}
         for name, memory in named.items()
     ]
-    dialogue = [_turn(turn, share, first=number == 0) for number, turn in enumerate(turns)]
+    dialogue = [_turn(turn, share, limit_chars, first=number == 0) for number, turn in enumerate(turns)]
     user = f'{{"memories":{_lines(memories)},\n"turns":{_lines(dialogue)}}}\n\n{_CLOSING}'
     return Question(SYSTEM, user, {name: memory.id for name, memory in named.items()})
 
 
-def _turn(turn: Turn, share: int, *, first: bool) -> dict[str, Any]:
+def _turn(turn: Turn, share: int, limit: int, *, first: bool) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if first and turn.context:
-        said["before"] = _cut(turn.context, min(int(share * _CONTEXT_SHARE), _CONTEXT_CHARS))
-    said["user"] = _cut(turn.prompt, min(int(share * _PROMPT_SHARE), _PROMPT_CHARS))
+        said["before"] = _cut(turn.context, int(min(share * _CONTEXT_SHARE, limit * _CONTEXT_AT_MOST)))
+    said["user"] = _cut(turn.prompt, int(min(share * _PROMPT_SHARE, limit * _PROMPT_AT_MOST)))
     if turn.answers:
         said["answers"] = [
             {"question": _cut(item.question, 500), "answer": _cut(item.answer, 2000)} for item in turn.answers
         ]
-    said["assistant"] = _cut(turn.answer, min(int(share * _ANSWER_SHARE), _ANSWER_CHARS))
+    said["assistant"] = _cut(turn.answer, int(min(share * _ANSWER_SHARE, limit * _ANSWER_AT_MOST)))
     return said
 
 

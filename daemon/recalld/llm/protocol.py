@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from recalld.config import PrivacyConfig
 from recalld.errors import PermanentError, RecalldError, TransientError, UnavailableError
 from recalld.model import Origin, Scope, Type
+from recalld.redact import Redactor
 
 TOOL = "record"
 """The one tool the model is given: calling it is the answer."""
@@ -135,6 +137,15 @@ class Tokens(msgspec.Struct, frozen=True):
     cache_write: int = 0
 
 
+def tokens(usage: Any) -> Tokens:
+    """The `usage` of a Messages response, as far as it is one: compatible servers leave out or add what they like."""
+    if not isinstance(usage, dict):
+        return Tokens()
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = (usage.get(name) for name in names)
+    return Tokens(*(int(count) if isinstance(count, int | float) else 0 for count in counts))
+
+
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a child brings back: either an answer (`call` or `text`) or a failure (`error`).
 
@@ -164,8 +175,14 @@ class BadReplyError(TransientError):
     """An answer that is no valid reply. Counts as an attempt; it is no reason to let other jobs wait."""
 
 
+class NoAnswerError(TransientError):
+    """Nobody answered in time. It may be the question's fault or the other side's: counts as an attempt, and all wait."""
+
+
 LIMIT_WAIT_S = 900.0
 """How long to wait where a limit was reached and nobody said until when."""
+
+_REDACTOR = Redactor(PrivacyConfig())
 
 _TOO_LONG = ("prompt is too long", "too many tokens", "context window", "context length", "maximum context")
 _NO_ACCOUNT = ("credit balance", "billing", "payment", "please run /login", "invalid api key", "not logged in")
@@ -180,7 +197,7 @@ def limited(text: str) -> bool:
 
 def failure(reply: Reply, backend: str) -> RecalldError:
     """The error that a failed `reply` stands for. Its text holds what the server said, shortened."""
-    said = " ".join(reply.error.split())[:200]
+    said = _REDACTOR.redact(" ".join(reply.error.split()))[:200]
     text = f"{backend}: {reply.status or 'no answer'}: {said}"
 
     def says(phrases: tuple[str, ...]) -> bool:

@@ -8,12 +8,13 @@ and below `/`: these are no projects, and what lies in them (a dotfiles reposito
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import re
 import stat
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ from recalld.project import repository
 from recalld.project.repository import Head, Repository
 from recalld.store.places import Kind, Place, clean_name
 
-__all__ = ["Excluded", "Place", "locate"]
+__all__ = ["Excluded", "Place", "locate", "masked", "masked_path"]
 
 PROJECT_FILE = ".recalld.toml"
 PROJECT_FILE_BYTES = 16384
@@ -78,6 +79,26 @@ def locate(cwd: Path, config: ProjectsConfig, home: Path | None = None) -> Place
     if repo:
         return _place(repo.tree if separate else repo.main, repo.kind, repo, separate=separate)
     return _place(top or start, "folder", None) if folders else None
+
+
+def masked(place: Place, mask: Callable[[str], str]) -> Place:
+    """`place` as it may be stored: a secret in a path, a remote or a branch is masked, and two such stay two."""
+    return msgspec.structs.replace(
+        place,
+        root=masked_path(place.root, mask),
+        name=clean_name(mask(place.name)) or "unnamed",
+        identities=tuple(masked_path(identity, mask) for identity in place.identities),
+        git_dir=mask(place.git_dir) if place.git_dir else None,
+        common_dir=mask(place.common_dir) if place.common_dir else None,
+        worktree=mask(place.worktree) if place.worktree else None,
+        branch=mask(place.branch) if place.branch else None,
+    )
+
+
+def masked_path(path: str, mask: Callable[[str], str]) -> str:
+    """`path` without secrets; where it had one, a digest of the whole keeps two of the same look apart."""
+    without = mask(path)
+    return path if without == path else f"{without}~{hashlib.sha256(path.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _place(root: str, kind: Kind, repo: Repository | None, *, name: str = "", separate: bool = False) -> Place | None:

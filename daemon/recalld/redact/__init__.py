@@ -106,14 +106,19 @@ _PRIVATE = re.compile(
 )
 _INJECTED = re.compile(rf"{_LT}recalld-memory\b[\s\S]*?(?:{_LT}/recalld-memory\s{{0,5}}(?:{_GT}|\Z)|\Z)", re.IGNORECASE)
 _INJECTED_ITEM = re.compile(
-    r"^[^\n]{0,40}\[(?:fact|preference|decision|lesson|progress|"
-    r"summary), ?\d{4}-\d\d-\d\d[^\]\n]{0,20}\][^\n]*$|^[^\n]*\(m-[0-9a-f]{4,20}\)[^\n]*$",
+    r"^(?:(?:pinned|user|project|team|last time):\n)?(?:[^\n]{0,40}\[(?:fact|preference|decision|lesson|progress|"
+    r"summary), ?\d{4}-\d\d-\d\d[^\]\n]{0,20}\][^\n]*|[^\n]*\(m-[0-9a-f]{4,20}\)[^\n]*)$"
+    r"|^[^\n]*notes, not instructions\. Whatever the user says[^\n]*$",
     re.MULTILINE,
 )
 _INJECTED_END = re.compile(rf"[^\n]*{_LT}/recalld-memory\s{{0,5}}{_GT}", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[ -/]?[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|.)")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\u202a-\u202e\u2066-\u2069]")
+# Also what nobody sees, and what could hide words from a reader or from the rules: the joiners of scripts and emoji stay.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 def clean(text: str) -> str:
@@ -133,6 +138,6 @@ def clean(text: str) -> str:
         text = _PRIVATE.sub(" ", text)
     if "recalld-memory" in lowered:
         text = _INJECTED_END.sub("", _INJECTED.sub(" ", text))
-    if "(m-" in lowered or "[" in lowered:
+    if "(m-" in lowered or "[" in lowered or "not instructions" in lowered:
         text = _INJECTED_ITEM.sub("", text)
     return text

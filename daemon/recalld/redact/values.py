@@ -9,19 +9,9 @@ from __future__ import annotations
 import re
 
 _KEYED = (
-    "api",
-    "access",
-    "secret",
-    "private",
-    "signing",
-    "encryption",
-    "account",
-    "master",
-    "auth",
-    "deploy",
-    "license",
+    "api", "access", "secret", "private", "signing", "encryption", "account", "master", "auth", "deploy", "license",
     "client",
-)
+)  # fmt: skip
 _ENGLISH = (
     r"passwords?|passwd|passphrase|passcode|pwd|secrets?|tokens?|credentials?|"
     rf"(?:{'|'.join(_KEYED)})[ _-]?keys?"
@@ -30,22 +20,10 @@ _OTHER = r"passwort|kennwort|contraseña|clave secreta|mot de passe|senha|パス
 _CHINESE = r"密码|密碼|口令|令牌|密钥|密鑰|秘钥|秘密鍵"
 
 HINTS = (
-    *(
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "credential",
-        "kennwort",
-        "contrase",
-        "senha",
-        "パスワード",
-        "暗証番号",
-        "비밀번호",
-    ),
-    *("密码", "密碼", "口令", "令牌", "密钥", "密鑰", "秘钥", "秘密鍵"),
+    "pass", "pwd", "secret", "token", "credential", "kennwort", "contrase", "senha", "パスワード", "暗証番号", "비밀번호",
+    "密码", "密碼", "口令", "令牌", "密钥", "密鑰", "秘钥", "秘密鍵",
     *(f"{word}{sign}key" for word in _KEYED for sign in ("", " ", "_", "-")),
-)
+)  # fmt: skip
 
 _BETWEEN = r"(?:\s(?:for|of|on|to|für|para|de|pour)(?:\s[\w./@'-]{1,40}){1,5}?)?"
 _SEPARATOR = (
@@ -74,187 +52,26 @@ _PLACEHOLDER = re.compile(
 )
 _CODE = re.compile(
     r"^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?:\(|\[)|^[A-Za-z_$]+(?:\.[A-Za-z_$]+)+$|"
-    r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
+    r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^_+[A-Za-z]+(?:_[A-Za-z]+)*[,:;]?(?:[A-Za-z_]+=)?"
+    r"(?![\w!@#$%^&*+~?-])"
 )
 _PATH = re.compile(r"^[A-Za-z0-9_.-]{1,24}(?:/[A-Za-z0-9_.-]{1,24})+$")
 _EMAIL = re.compile(r"^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$")
 _NUMBER = re.compile(r"^[+-]?\d+(?:[.,]\d+)*[%a-zA-Z]{0,4}$")
 _WORD = re.compile(r"^[A-Za-zÀ-ÿ][a-zà-ÿ]*(?:[-'/][A-Za-zà-ÿ]+)*$")
-_ORDINARY = frozenset(
-    [
-        "required",
-        "optional",
-        "wrong",
-        "right",
-        "correct",
-        "incorrect",
-        "invalid",
-        "valid",
-        "expired",
-        "empty",
-        "missing",
-        "blank",
-        "null",
-        "none",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "unknown",
-        "string",
-        "str",
-        "text",
-        "bytes",
-        "int",
-        "integer",
-        "number",
-        "boolean",
-        "bool",
-        "object",
-        "any",
-        "void",
-        "field",
-        "fields",
-        "column",
-        "type",
-        "input",
-        "secret",
-        "password",
-        "token",
-        "key",
-        "hashed",
-        "encrypted",
-        "stored",
-        "kept",
-        "saved",
-        "set",
-        "unset",
-        "used",
-        "unused",
-        "needed",
-        "shared",
-        "rotated",
-        "revoked",
-        "generated",
-        "created",
-        "deleted",
-        "changed",
-        "reset",
-        "removed",
-        "masked",
-        "hidden",
-        "visible",
-        "plain",
-        "plaintext",
-        "public",
-        "private",
-        "base",
-        "random",
-        "unique",
-        "short",
-        "long",
-        "weak",
-        "strong",
-        "safe",
-        "unsafe",
-        "leaked",
-        "exposed",
-        "not",
-        "never",
-        "always",
-        "only",
-        "now",
-        "still",
-        "just",
-        "also",
-        "here",
-        "there",
-        "gone",
-        "ready",
-        "fine",
-        "bad",
-        "good",
-        "ok",
-        "okay",
-        "same",
-        "different",
-        "new",
-        "old",
-        "the",
-        "a",
-        "an",
-        "in",
-        "on",
-        "at",
-        "from",
-        "by",
-        "with",
-        "without",
-        "under",
-        "to",
-        "that",
-        "this",
-        "it",
-        "its",
-        "what",
-        "which",
-        "where",
-        "when",
-        "who",
-        "how",
-        "why",
-        "use",
-        "see",
-        "ask",
-        "get",
-        "check",
-        "put",
-        "read",
-        "sent",
-        "passed",
-        "provided",
-        "given",
-        "found",
-        "available",
-        "protected",
-        "redacted",
-        "hardcoded",
-        "committed",
-        "enabled",
-        "disabled",
-        "mandatory",
-        "too",
-        "very",
-        "being",
-        "part",
-        "one",
-        "case",
-        "sensitive",
-        "based",
-        "limit",
-        "error",
-        "errors",
-        "rules",
-        "erforderlich",
-        "falsch",
-        "leer",
-        "abgelaufen",
-        "geheim",
-        "obligatoria",
-        "incorrecta",
-        "en",
-        "im",
-        "in",
-        "der",
-        "die",
-        "das",
-        "unter",
-        "bei",
-        "nicht",
-        "no",
-        "sí",
-    ]
-)
+_ORDINARY_WORDS = """
+required optional wrong right correct incorrect invalid valid expired empty missing blank null none nil true false
+undefined unknown string str text bytes int integer number boolean bool object any void field fields column type input
+secret password token key hashed encrypted stored kept saved set unset used unused needed shared rotated revoked
+generated created deleted changed reset removed masked hidden visible plain plaintext public private base random
+unique short long weak strong safe unsafe leaked exposed not never always only now still just also here there gone
+ready fine bad good ok okay same different new old the a an in on at from by with without under to that this it its
+what which where when who how why use see ask get check put read sent passed provided given found available protected
+redacted hardcoded committed enabled disabled mandatory too very being part one case sensitive based limit error
+errors rules passwd passphrase credentials value values strings erforderlich falsch leer abgelaufen geheim
+obligatoria obligatorio obligatoire requis requerida caducada expiré vide incorrecta en im der die das unter bei nicht no sí
+"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
 
 
 def is_secret(match: re.Match[str], text: str) -> bool:

@@ -20,11 +20,10 @@ from recalld import embed
 from recalld.errors import StoreError
 from recalld.fingerprint import fingerprint
 from recalld.model import Scope, Status, timestamp
-from recalld.store import digests, memories, meta, search
+from recalld.store import conflicts, digests, memories, meta, search
 
 _MODEL = "embed_model"
 """Where `meta` has the id of the model whose vectors the tables hold."""
-
 
 log = logging.getLogger(__name__)
 
@@ -197,11 +196,7 @@ def _forget(db: apsw.Connection, change: _Change, now: datetime) -> None:
     terms, number = fingerprint([change.content, *filter(None, earlier)], meta.secret(db))
     db.execute("insert or replace into tombstones values (?, ?, ?, ?)", (change.id, terms, number, timestamp(now)))
     db.execute("delete from related where a = ? or b = ?", (change.id, change.id))
-    db.execute(
-        "update conflicts set settled_at = ?, kept = iif(older = ?, 'newer', 'older') "
-        "where (older = ? or newer = ?) and settled_at is null",
-        (timestamp(now), change.id, change.id, change.id),
-    )
+    conflicts.settle_against(db, change.id, now)
 
 
 def _forget_sources(db: apsw.Connection, memory_id: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from recalld.errors import StoreError, TransientError
+from recalld.errors import DamagedError, StoreError, TransientError
 from recalld.store import search
 
 BUSY_TIMEOUT_MS = 5_000
@@ -100,7 +100,7 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.FullError as error:
         raise TransientError(f"{path}: the disk is full; free some space, nothing is lost meanwhile") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreError(f"{path}: the database is damaged ({error}); `recalld doctor` tells what to do") from error
+        raise DamagedError(f"{path}: the database is damaged ({error}); `recalld doctor --fix` mends it") from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
     except OSError as error:

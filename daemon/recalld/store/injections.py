@@ -88,6 +88,17 @@ def tokens_given(db: apsw.Connection, session_id: str) -> int:
     return total
 
 
+def contents(db: apsw.Connection, session_id: str) -> list[str]:
+    """The texts of all memories that this session was ever given, as they are now; long ones first."""
+    rows = db.execute(
+        """select distinct m.content from injection_items i join injections j using (injection_id)
+           join memories m on m.id = i.memory
+           where j.session_id = ? and i.given = 1 and m.content <> '' order by length(m.content) desc""",
+        (session_id,),
+    )
+    return [row[0] for row in rows]
+
+
 class Given(msgspec.Struct, frozen=True):
     """A memory that a session was given, as it is now."""
 

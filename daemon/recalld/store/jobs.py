@@ -17,6 +17,9 @@ MAX_ATTEMPTS = 6
 BACKOFF_S = (5, 30, 120, 600, 1800)
 """Wait after the n-th failure."""
 
+GATHER_S = 2
+"""What is due so soon goes along with what is due: quick turns are asked about together."""
+
 MAX_WAIT_S = 3600
 """A job due later than this from now was dated by a clock that was wrong then or is now: it is due."""
 
@@ -66,25 +69,24 @@ def again(db: apsw.Connection, kind: str, key: str, now: datetime) -> None:
 
 
 def claim_turns(db: apsw.Connection, owner: str, now: datetime, limit: int) -> list[Job]:
-    """The due extractions of one session, oldest first, now running for `owner`. An imported past comes last."""
-    return _claim(
-        db,
+    """The extractions of one session that are due, or will be at once, now running for `owner`; longest due first.
+
+    One that waits after a failure is not among them. What failed before comes after the rest, an imported past last.
+    """
+    due = db.execute(
         """select j.job_id from jobs j join turns t on t.prompt_id = j.key
-           where j.kind = 'extract' and j.state = 'ready' and t.session_id = (
+           where j.kind = 'extract' and j.state = 'ready' and (j.not_before <= ?4 or j.not_before > ?2)
+               and t.session_id = (
                select t.session_id from jobs j join turns t on t.prompt_id = j.key
                where j.kind = 'extract' and j.state = 'ready' and (j.not_before <= ?1 or j.not_before > ?2)
-               order by j.payload ->> '$.past' is not null, j.job_id limit 1)
-           order by t.turn_id limit ?3""",
-        owner,
-        now,
-        limit,
-    )
-
-
-def _claim(db: apsw.Connection, query: str, owner: str, now: datetime, limit: int) -> list[Job]:
-    latest = timestamp(now + timedelta(seconds=MAX_WAIT_S))
-    ids = [row[0] for row in db.execute(query, (timestamp(now), latest, limit))]
-    claimed = json.dumps(ids)
+               order by j.payload ->> '$.past' is not null, j.attempts, j.job_id limit 1)
+           order by j.not_before, t.turn_id limit ?3""",
+        (
+            timestamp(now), timestamp(now + timedelta(seconds=MAX_WAIT_S)), limit,
+            timestamp(now + timedelta(seconds=GATHER_S)),
+        ),
+    )  # fmt: skip
+    claimed = json.dumps([row[0] for row in due])
     db.execute(
         """update jobs set state = 'running', owner = ?, attempts = attempts + 1
            where job_id in (select value from json_each(?))""",
@@ -134,9 +136,13 @@ def fail(
         )  # fmt: skip
 
 
-def take_back(db: apsw.Connection, owner: str) -> int:
-    """Make ready what a daemon run other than `owner` left running, and return how many those were."""
-    db.execute("update jobs set state = 'ready', owner = null where state = 'running' and owner <> ?", (owner,))
+def take_back(db: apsw.Connection) -> int:
+    """Make ready what was left running, and return how many those were.
+
+    For the one worker of this home alone, between two jobs: then whatever runs was broken off, by an end of the daemon
+    or by a database that was locked or full when its end was to be noted.
+    """
+    db.execute("update jobs set state = 'ready', owner = null where state = 'running'")
     return db.changes()
 
 

@@ -1,4 +1,4 @@
-"""Rows of `memories` and what hangs on them: links, conflicts, provenance, history.
+"""Rows of `memories` and what hangs on them: links, provenance, history.
 
 The indexes, the history and the tombstones are not touched here: they follow from the `changes` that the triggers
 write, see store/changes.py. So whoever changes a row, by whatever door, leaves the same traces.
@@ -48,7 +48,6 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     type: Type | None = None
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     tag: str | None = None
-    pinned: bool | None = None
     since: str | None = None
     until: str | None = None
 
@@ -71,8 +70,6 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
             limit("m.type = ?", self.type)
         if self.tag:
             limit("exists (select 1 from json_each(m.tags) where value = ? collate nocase)", self.tag)
-        if self.pinned is not None:
-            limit("m.pinned = ?", int(self.pinned))
         if self.since:
             limit("m.last_seen >= ?", self.since)
         if self.until:
@@ -151,10 +148,10 @@ def update(db: apsw.Connection, memory_id: str, now: datetime, *, version: int |
         raise ConflictError(f"{memory_id} has changed since version {version}; look at it again and repeat")
 
 
-def erase(db: apsw.Connection, memory_id: str, now: datetime, *, version: int | None = None) -> None:
+def erase(db: apsw.Connection, memory_id: str, now: datetime) -> None:
     """Turn a memory into a tombstone: its text goes at once, its id stays and blocks its return."""
     update(
-        db, memory_id, now, version=version, status=Status.DELETED, content="", tags=(), aliases=(), pinned=False,
+        db, memory_id, now, status=Status.DELETED, content="", tags=(), aliases=(), pinned=False,
         branch=None, worktree=None, commit=None, expires_at=None,
     )  # fmt: skip
 
@@ -178,58 +175,6 @@ def relate(db: apsw.Connection, one: str, other: str) -> None:
         db.execute("insert or ignore into related values (?, ?)", (min(one, other), max(one, other)))
 
 
-def open_conflict(db: apsw.Connection, older: str, newer: str, now: datetime) -> None:
-    """Note that both cannot hold; the owner settles it. A pair that was settled before stays settled."""
-    db.execute(
-        "insert or ignore into conflicts (older, newer, opened_at) values (?, ?, ?)", (older, newer, timestamp(now))
-    )
-
-
-class Conflict(msgspec.Struct, frozen=True):
-    """Two memories that cannot both hold."""
-
-    conflict_id: int
-    older: Memory
-    newer: Memory
-    opened_at: str
-
-
-def open_conflicts(db: apsw.Connection, wanted: Filter) -> list[Conflict]:
-    """The unsettled conflicts whose newer memory `wanted` lets through."""
-    condition, values = wanted.sql()
-    rows: Sequence[tuple[Any, ...]] = db.execute(
-        f"""select c.conflict_id, c.older, c.newer, c.opened_at from conflicts c join memories m on m.id = c.newer
-            where c.settled_at is null and {condition} order by c.conflict_id""",
-        values,
-    ).fetchall()
-    pairs = [(number, get(db, older), get(db, newer), at) for number, older, newer, at in rows]
-    return [Conflict(number, older, newer, at) for number, older, newer, at in pairs if older and newer]
-
-
-def open_conflict_of(db: apsw.Connection, number: int) -> Conflict | None:
-    """The conflict of this number, if it is open."""
-    return next((found for found in open_conflicts(db, Filter(statuses=())) if found.conflict_id == number), None)
-
-
-def settle_both(db: apsw.Connection, one: str, other: str, now: datetime) -> None:
-    """Close the conflict of these two for good: both hold."""
-    db.execute(
-        """update conflicts set settled_at = ?1, kept = 'both'
-           where (older, newer) in ((?2, ?3), (?3, ?2)) and settled_at is null""",
-        (timestamp(now), one, other),
-    )
-
-
-def reopen_conflicts(db: apsw.Connection, memory_id: str, now: datetime) -> None:
-    """Open again what was settled against this memory, as far as the other side is in force; it is back."""
-    db.execute(
-        """update conflicts set settled_at = null, kept = null, opened_at = ?1
-           where settled_at is not null and ((older = ?2 and kept = 'newer') or (newer = ?2 and kept = 'older'))
-           and (select status from memories where id = iif(older = ?2, newer, older)) = 'active'""",
-        (timestamp(now), memory_id),
-    )
-
-
 def project_of(db: apsw.Connection, memory_id: str) -> int | None:
     """The id of the project that a memory belongs to; None for user and org scope."""
     found: int | None = db.execute("select project_id from memories where id = ?", (memory_id,)).get
@@ -242,18 +187,6 @@ def note(db: apsw.Connection, memory_id: str, action: str, actor: str, now: date
         """insert into history (memory, version, action, actor, content, type, status, at, batch)
            select id, version, ?, ?, '', type, status, ?, ? from memories where id = ?""",
         (action, actor, timestamp(now), batch, memory_id),
-    )
-
-
-def settle_conflicts(db: apsw.Connection, memory_id: str, now: datetime, kept: str | None = None) -> None:
-    """Close what is open on this memory, since it is gone or was decided on.
-
-    kept: `older`, `newer` or `both`; where None, whichever side this memory is not.
-    """
-    db.execute(
-        """update conflicts set settled_at = ?, kept = coalesce(?, iif(older = ?, 'newer', 'older'))
-           where (older = ? or newer = ?) and settled_at is null""",
-        (timestamp(now), kept, memory_id, memory_id, memory_id),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from recalld.errors import StoreError
+from recalld.errors import DamagedError, StoreError
 from recalld.store.connection import transaction
 
 
@@ -51,8 +51,11 @@ def migrate(db: apsw.Connection, backups: Path) -> int:
 
 
 def backup(db: apsw.Connection, target: Path) -> None:
-    """A consistent copy of the database in `target`, made while others go on working; replaces an older one."""
-    unfinished = target.with_suffix(".part")
+    """A consistent copy of the database in `target`, made while others go on working; replaces an older one.
+
+    Raises DamagedError where the copy is not sound, and leaves the older one.
+    """
+    unfinished = target.with_name(target.name + ".part")
     unfinished.unlink(missing_ok=True)
     unfinished.touch(mode=0o600)
     copy = apsw.Connection(str(unfinished))
@@ -60,8 +63,15 @@ def backup(db: apsw.Connection, target: Path) -> None:
         with copy.backup("main", db, "main") as work:
             work.step()
         copy.pragma("journal_mode", "delete")
+        said = copy.execute("pragma quick_check(1)").get
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
     finally:
         copy.close()
+    if said != "ok":
+        unfinished.unlink()
+        raise DamagedError(f"{db.filename}: the database is damaged ({said}); `recalld doctor --fix` mends it")
     unfinished.replace(target)
 
 

@@ -12,10 +12,9 @@ import apsw
 import msgspec
 
 from recalld.store import jobs
+from recalld.store.usage import TOKENS
 
 Projects = Sequence[int] | None
-
-TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
 
 
 class Memories(msgspec.Struct, frozen=True, kw_only=True):

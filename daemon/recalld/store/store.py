@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
+from recalld.errors import DamagedError
 from recalld.store import changes
 from recalld.store.connection import open_reader, open_writer, snapshot, transaction, translated
 from recalld.store.migrate import migrate
@@ -25,10 +27,45 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+LONG_S = 600.0
+"""Copying, checking or indexing a whole database may take so much longer than anything else."""
+
+
+class Lane:
+    """One thread, and since when it has been at its present work."""
+
+    def __init__(self, name: str) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._due: float | None = None
+
+    async def run(self, work: Callable[[], T], allowed_s: float = 0.0) -> T:
+        """What `work` returns, done on the thread. allowed_s: it may take so long before it counts as stuck."""
+
+        def timed() -> T:
+            self._due = time.monotonic() + allowed_s
+            try:
+                return work()
+            finally:
+                self._due = None
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, timed)
+
+    @property
+    def stuck_s(self) -> float:
+        """For how long its present work has taken more time than it may."""
+        due = self._due
+        return 0.0 if due is None else max(0.0, time.monotonic() - due)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._pool.shutdown()
+
+
 class Store:
     """An open database. `await store.write(fn, ...)` is one transaction, `await store.read(fn, ...)` one snapshot.
 
     vectors: the embedding model once it is loaded; until then memories are stored without a vector and wait for one.
+    suspicious: set when SQLite met damage in the file or in an index.
     """
 
     def __init__(self, path: Path, backups: Path, clock: Clock = utc_now) -> None:
@@ -43,8 +80,14 @@ class Store:
         except BaseException:
             self._writer.close()
             raise
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="store-write")
-        self._reading = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._writing = Lane("store-write")
+        self._reading = Lane("store-read")
+        self.suspicious = asyncio.Event()
+
+    @property
+    def stuck_s(self) -> float:
+        """For how long, in seconds, a thread has been at a piece of work that should be over; 0 when all is well."""
+        return max(self._writing.stuck_s, self._reading.stuck_s)
 
     async def write(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(db, ...)` in one transaction by the name of recalld itself."""
@@ -77,7 +120,18 @@ class Store:
                 changes.follow(self._writer, self.vectors, actor, batch, self._clock())
             return result
 
-        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+        return await self._run(self._writing, work)
+
+    async def mend(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, for what makes damaged indexes anew: it cannot wait until these have followed all changes."""
+
+        def work() -> T:
+            with transaction(self._writer):
+                result = fn(self._writer, *args, **kwargs)
+                changes.follow(self._writer, self.vectors, "recalld", None, self._clock())
+            return result
+
+        return await self._run(self._writing, work, LONG_S)
 
     async def read(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(db, ...)` on a snapshot in which the indexes are up to date."""
@@ -88,9 +142,8 @@ class Store:
                     return False, None
                 return True, fn(self._reader, *args, **kwargs)
 
-        loop = asyncio.get_running_loop()
         while True:
-            current, result = await loop.run_in_executor(self._reading, work)
+            current, result = await self._run(self._reading, work)
             if current:
                 return result  # type: ignore[return-value]  # fn ran, so this is its T
             await self.write(_nothing)
@@ -102,15 +155,21 @@ class Store:
             with translated(self.path):
                 return fn(self._writer, *args, **kwargs)
 
-        return await asyncio.get_running_loop().run_in_executor(self._writing, work)
+        return await self._run(self._writing, work, LONG_S)
+
+    async def _run(self, lane: Lane, work: Callable[[], T], allowed_s: float = 0.0) -> T:
+        try:
+            return await lane.run(work, allowed_s)
+        except DamagedError:
+            self.suspicious.set()
+            raise
 
     async def close(self) -> None:
         """Finish what runs, fold the WAL back into the database, close."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._reading, self._reader.close)
-        await loop.run_in_executor(self._writing, self._writer.close)
-        self._reading.shutdown()
-        self._writing.shutdown()
+        await self._reading.run(self._reader.close)
+        await self._writing.run(self._writer.close)
+        self._reading.close()
+        self._writing.close()
 
 
 def _nothing(db: apsw.Connection) -> None:

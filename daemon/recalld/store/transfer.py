@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from recalld.carried import Carried, Conflict, Place, Project, Step, as_memory
+from recalld.fingerprint import TERM_BYTES
 from recalld.model import Memory, Scope, Status, timestamp
 from recalld.store import memories, meta, places
 
@@ -149,7 +150,7 @@ def put_tombstone(db: apsw.Connection, item: Carried, now: datetime, *, readable
     blob = bytes.fromhex(item.fingerprint or "") if readable else b""
     db.execute(
         "insert or ignore into tombstones values (?, ?, ?, ?)",
-        (item.id, blob, sum(1 for _ in blob) // 6, item.deleted_at or timestamp(now)),
+        (item.id, blob, len(blob) // TERM_BYTES, item.deleted_at or timestamp(now)),
     )
 
 

@@ -31,7 +31,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     transcript_offset: int
     headless: bool
     started_at: str
-    compacted_at: str | None
 
 
 class StoredTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +67,7 @@ def session_of_transcript(db: apsw.Connection, path: str) -> Session | None:
 
 def _session(db: apsw.Connection, condition: str, value: str) -> Session | None:
     row = db.execute(
-        f"""select session_id, project_id, cwd, transcript_path, transcript_offset, headless, started_at, compacted_at
+        f"""select session_id, project_id, cwd, transcript_path, transcript_offset, headless, started_at
             from sessions where {condition} limit 1""",
         (value,),
     ).fetchone()
@@ -176,6 +175,11 @@ def with_prompt(db: apsw.Connection, prompt_ids: list[str], prompts: list[str]) 
 def known(db: apsw.Connection, prompt_id: str) -> bool:
     """Whether this turn was captured before, in whatever session."""
     return bool(db.execute("select exists (select 1 from turns where prompt_id = ?)", (prompt_id,)).get)
+
+
+def heard(db: apsw.Connection, session_id: str) -> bool:
+    """Whether any turn of this session was captured."""
+    return bool(db.execute("select exists (select 1 from turns where session_id = ?)", (session_id,)).get)
 
 
 def last_turn(db: apsw.Connection, session_id: str) -> str:

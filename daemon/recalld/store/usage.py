@@ -28,6 +28,8 @@ PRICES: dict[str, tuple[float, float, float]] = {
     "claude-opus-4-8": (5.00, 25.00, 0.50),
     "claude-fable": (10.00, 50.00, 1.00),
 }
+TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
+"""The tokens of a call, of every kind, as SQL."""
 DEAREST = max(PRICES.values())
 """For a model that is not listed: a cap must hold also where we know no price."""
 
@@ -86,9 +88,7 @@ def record(
 def spent(db: apsw.Connection, since: datetime) -> Spend:
     """All calls since `since`."""
     row = db.execute(
-        """select count(*), coalesce(sum(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens), 0),
-                  coalesce(sum(cost_usd), 0.0)
-           from usage where at >= ?""",
+        f"select count(*), coalesce(sum({TOKENS}), 0), coalesce(sum(cost_usd), 0.0) from usage where at >= ?",
         (timestamp(since),),
     ).get
     return Spend(*row)

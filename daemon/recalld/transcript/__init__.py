@@ -16,8 +16,6 @@ from recalld.spoken import derived_prompt_id, is_spoken, shorten, text
 from recalld.transcript import lines, records
 from recalld.transcript.records import Block, Record
 
-# What the assistant said before its last words, kept for the sense of the turn.
-MAX_EARLIER_CHARS = 8 * 1024
 MAX_ANSWERS = 100
 MAX_PROMPTS = 50
 
@@ -37,7 +35,7 @@ class TranscriptTurn(msgspec.Struct, frozen=True, kw_only=True):
     `derived_prompt_id` made of the same prompt in the hook: a stored turn under either is this one.
     prompts: prompts queued behind one another go out together under the id of the last, while the hook gave each
     its own: an open turn of this session whose prompt is among these is part of this turn.
-    answer: the assistant's last message, as Stop has it. earlier: what it said before, bounded.
+    answer: the assistant's last message, as Stop has it.
     answers: what the person said inside the turn; `question` is empty for a word thrown in while it ran.
     complete: nothing more is expected. Times are as in `model`.
     """
@@ -50,7 +48,6 @@ class TranscriptTurn(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     prompts: tuple[str, ...]
     answer: str
-    earlier: str
     answers: tuple[Answer, ...]
     interrupted: bool
     headless: bool
@@ -63,7 +60,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What one read found.
 
     end_offset: after the last complete line. resume_offset: where the next read has to start.
-    restarted: the file was shorter than, or not the one, that the offset came from; it was read from its beginning.
     skipped: lines that are no JSON, cut ones among them. context_tokens: size of the newest request to the model.
     problem: why nothing could be read, or None.
     """
@@ -71,7 +67,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[TranscriptTurn, ...] = ()
     end_offset: int = 0
     resume_offset: int = 0
-    restarted: bool = False
     skipped: int = 0
     context_tokens: int | None = None
     problem: str | None = None
@@ -81,14 +76,14 @@ def read(path: Path, offset: int = 0) -> Reading:
     """The turns that the complete lines from `offset` on hold. Raises nothing: see Reading.problem."""
     try:
         with lines.open_regular(path) as file:
-            usable = lines.starts_line(file, offset)
-            start = offset if usable else 0
+            # Else the file is shorter than, or not the one, that the offset came from.
+            start = offset if lines.starts_line(file, offset) else 0
             fold = _Fold(path.stem, start)
             for line in lines.complete_lines(file, start):
                 fold.add(line)
     except OSError as error:
         return Reading(end_offset=offset, resume_offset=offset, problem=error.strerror or "not a regular file")
-    return fold.reading(restarted=not usable)
+    return fold.reading()
 
 
 @dataclass(slots=True)
@@ -107,17 +102,14 @@ class _Growing:
     prompts: list[str] = field(default_factory=list)
     message_id: str = ""
     answer: list[str] = field(default_factory=list)
-    earlier: str = ""
     questions: set[str] = field(default_factory=set)
     answers: list[Answer] = field(default_factory=list)
     interrupted: bool = False
     complete: bool = False
 
     def say(self, message_id: str, words: str) -> None:
-        """The assistant's `words`; one message may come in several records."""
-        if message_id != self.message_id and self.answer:
-            room = MAX_EARLIER_CHARS - len(self.earlier)
-            self.earlier += "\n\n".join(self.answer)[: max(room, 0)] + ("\n\n" if room > 0 else "")
+        """The assistant's `words`, in place of its message before; one message may come in several records."""
+        if message_id != self.message_id:
             self.answer = []
         self.message_id = message_id
         self.answer.append(shorten(words))
@@ -136,7 +128,6 @@ class _Growing:
             prompt=shorten("\n\n".join(self.prompts)),
             prompts=tuple(self.prompts),
             answer=shorten("\n".join(self.answer)),
-            earlier=self.earlier.strip(),
             answers=tuple(self.answers),
             interrupted=self.interrupted,
             headless=self.headless,
@@ -161,12 +152,11 @@ class _Fold:
         self.skipped = 0
         self.context_tokens: int | None = None
 
-    def reading(self, *, restarted: bool) -> Reading:
+    def reading(self) -> Reading:
         return Reading(
             turns=tuple(turn.turn() for turn in self.turns.values()),
             end_offset=self.end_offset,
             resume_offset=self.current.start if self.current else self.end_offset,
-            restarted=restarted,
             skipped=self.skipped,
             context_tokens=self.context_tokens,
         )

@@ -19,12 +19,11 @@ _ESCAPE_BYTES = 6  # `\uXXXX`, the longest escape in JSON
 
 
 class Line(NamedTuple):
-    """data: without its line end. end: the offset after it. cut: the middle of `data` is missing."""
+    """data: without its line end; its middle is missing where it was too long. end: the offset after it."""
 
     start: int
     end: int
     data: bytes
-    cut: bool
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -53,7 +52,7 @@ def complete_lines(file: BinaryIO, offset: int) -> Iterator[Line]:
     """The lines from `offset` on that have their line end; the offset must start one."""
     file.seek(offset)
     while data := file.readline(MAX_LINE_BYTES):
-        start, cut = offset, False
+        start = offset
         offset += len(data)
         if not data.endswith(b"\n"):
             if len(data) < MAX_LINE_BYTES:
@@ -61,9 +60,9 @@ def complete_lines(file: BinaryIO, offset: int) -> Iterator[Line]:
             tail, length = _tail(file)
             if not tail:
                 return
-            data, cut = _joined(data[:CUT_HEAD_BYTES], tail), True
+            data = _joined(data[:CUT_HEAD_BYTES], tail)
             offset += length
-        yield Line(start, offset, data.rstrip(b"\r\n"), cut)
+        yield Line(start, offset, data.rstrip(b"\r\n"))
 
 
 def _tail(file: BinaryIO) -> tuple[bytes, int]:

@@ -72,7 +72,6 @@ class Attachment(msgspec.Struct, frozen=True):
 
     type: object = None
     prompt: object = None
-    commandMode: object = None
     origin: object = None
     isMeta: object = None
 

@@ -48,7 +48,7 @@ def adopt(db: apsw.Connection, context: Context, request: Adopt) -> Adopted:
     """Consolidate each with what is stored. What was deleted here stays deleted; a preference has to be confirmed."""
     db.execute("savepoint adoption")
     counts, left_out = Counter[str](), Counter[str]()
-    by = context.by(request.program, context.batch)
+    by = context.by(request.program)
     at_hand = here(db, context, request.cwd)
     for item in request.items:
         outcome = _take(db, by, item, at_hand)
@@ -81,7 +81,7 @@ def _take(db: apsw.Connection, context: Context, item: Foreign, at_hand: Where) 
     asking = context.with_config(msgspec.structs.replace(context.config, memory=memory))
     candidate = Candidate(
         content=content, type=item.type, scope=item.scope, confidence=max(0.0, min(item.confidence, MOST_CONFIDENCE)),
-        origin=Origin.IMPORT, tags=tag_names(item.tags)[:3],
+        origin=Origin.IMPORT, tags=tag_names(context, item.tags)[:3],
     )  # fmt: skip
     taken = remember.take(db, asking, candidate, remember.Said(where=where, at=_time(item.at) or context.now))
     for change in taken.changes:

@@ -9,12 +9,11 @@ import msgspec
 
 from recalld.errors import InputError
 from recalld.model import Memory
-from recalld.store import memories
-from recalld.store.memories import Conflict, Filter
+from recalld.store import conflicts, memories
+from recalld.store.conflicts import Conflict
+from recalld.store.memories import Filter
 from recalld.verbs import remember
 from recalld.verbs.context import Context, chosen_projects
-
-SIDES = {"A": "older", "B": "newer", "both": "both"}
 
 
 class Conflicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,7 +26,7 @@ class Conflicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def list_(db: apsw.Connection, context: Context, request: Conflicts) -> list[Conflict]:
     """The conflicts that wait to be settled, by number."""
     wanted = Filter(projects=chosen_projects(db, context, request.project, request.cwd))
-    return memories.open_conflicts(db, wanted)
+    return conflicts.unsettled(db, wanted)
 
 
 class Resolve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,12 +45,12 @@ class Resolved(msgspec.Struct, frozen=True):
 
 def resolve(db: apsw.Connection, context: Context, request: Resolve) -> Resolved:
     """Settle a conflict for good. Raises InputError where it is not open."""
-    open_one = memories.open_conflict_of(db, request.conflict)
+    open_one = conflicts.numbered(db, request.conflict)
     if open_one is None:
         raise InputError(f"no open conflict {request.conflict}; `recalld conflicts --project all` lists them")
     older, newer = open_one.older.id, open_one.newer.id
     if request.keep == "both":
-        memories.settle_both(db, older, newer, context.now)
+        conflicts.settle_both(db, older, newer, context.now)
         memories.relate(db, older, newer)
         for memory_id in (older, newer):
             memories.note(db, memory_id, "settled", context.actor, context.now, context.batch)

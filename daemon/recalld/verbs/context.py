@@ -36,13 +36,19 @@ class Context:
     redact: Callable[[str], str]
     home: Path
 
-    def by(self, source: str, batch: str | None) -> Context:
+    def by(self, source: str) -> Context:
         """The same in the name of `source`."""
-        return replace(self, actor=source, source=source, batch=batch)
+        return replace(self, actor=source, source=source)
 
     def with_config(self, config: Config) -> Context:
         """The same under other settings."""
         return replace(self, config=config)
+
+    def local_only(self, db: apsw.Connection, project_id: int | None) -> bool:
+        """Whether the settings keep this project's text from every remote model."""
+        kept = {name.casefold() for name in self.config.privacy.local_only}
+        name = projects.name(db, project_id) if kept else None
+        return name is not None and name.casefold() in kept
 
     def follow(self, db: apsw.Connection) -> None:
         """Let indexes and history follow what was changed so far, so that the next search sees it."""
@@ -51,15 +57,16 @@ class Context:
 
 def locate(context: Context, cwd: str) -> project.Place | project.Excluded | None:
     """The place of a folder; None where only user scope applies."""
-    return project.locate(Path(cwd), context.config.projects, context.home) if cwd else None
+    place = project.locate(Path(cwd), context.config.projects, context.home) if cwd else None
+    return project.masked(place, context.redact) if isinstance(place, project.Place) else place
 
 
 def here(db: apsw.Connection, context: Context, cwd: str) -> Where:
     """Where `cwd` is, its project made if need be. Needs a write transaction."""
     place = locate(context, cwd)
     if not isinstance(place, project.Place):
-        return Where(cwd=cwd)
-    return where(place, cwd, projects.resolve(db, place, context.now))
+        return Where(cwd=project.masked_path(cwd, context.redact))
+    return where(place, project.masked_path(cwd, context.redact), projects.resolve(db, place, context.now))
 
 
 def where(place: project.Place, cwd: str, project_id: int | None) -> Where:
@@ -88,4 +95,4 @@ def one_project(db: apsw.Connection, context: Context, reference: str | None, cw
     found = chosen_projects(db, context, reference, cwd)
     if not found or len(found) != 1:
         raise InputError(f"--project {reference}: name one project to write to")
-    return Where(cwd=cwd, project_id=found[0])
+    return Where(cwd=project.masked_path(cwd, context.redact), project_id=found[0])

@@ -43,8 +43,9 @@ def take(db: apsw.Connection, context: Context, request: Past) -> Taken:
     if reason or not request.turns:
         return Taken(left_out=reason)
     first = request.turns[0]
+    secret = any(context.redact(path) != path for path in (request.cwd, request.path))
     past.open_session(
-        db, request.session_id, at, request.path, request.headless, first.started_at or first.ended_at or timestamp(context.now),
+        db, request.session_id, at, None if secret else request.path, request.headless, first.started_at or first.ended_at or timestamp(context.now),
         context.now,
     )  # fmt: skip
     taken = past.take(db, request.session_id, at, request.turns, context.redact, context.now)
@@ -91,7 +92,8 @@ def offsets(db: apsw.Connection, context: Context, request: Offsets) -> dict[str
 
 def _place(db: apsw.Connection, context: Context, request: Past | Look, *, make: bool) -> tuple[str | None, Where]:
     """Where the session was, or why it is left out. A folder that is gone counts where its project is known."""
-    nowhere = Where(cwd=request.cwd)
+    cwd = project.masked_path(request.cwd, context.redact)
+    nowhere = Where(cwd=cwd)
     if request.headless and context.config.capture.headless != "on":
         return HEADLESS, nowhere
     place = locate(context, request.cwd)
@@ -99,13 +101,13 @@ def _place(db: apsw.Connection, context: Context, request: Past | Look, *, make:
         return EXCLUDED, nowhere
     if isinstance(place, project.Place):
         number = projects.resolve(db, place, context.now) if make else projects.find(db, place)
-        at = where(place, request.cwd, number)
+        at = where(place, cwd, number)
         # Branch, worktree and commit are those of today.
         return None, msgspec.structs.replace(at, branch=None, worktree=None, commit=None)
     folder = Path(request.cwd)
     if folder.is_dir():
         return None, nowhere
     for parent in (folder, *folder.parents):
-        for row in places.rows(db, "path = ?", str(parent)):
-            return None, Where(cwd=request.cwd, project_id=row.project_id)
+        for row in places.rows(db, "path = ?", project.masked_path(str(parent), context.redact)):
+            return None, Where(cwd=cwd, project_id=row.project_id)
     return GONE, nowhere

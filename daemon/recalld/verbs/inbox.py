@@ -86,8 +86,9 @@ def _admit(db: apsw.Connection, context: Context, memory: Memory) -> str:
             case Touch() | Update():
                 memories.seen(db, change.id, context.now, candidate.confidence)
                 if isinstance(change, Update):
+                    kept_here = {"local_only": True} if memory.local_only else {}
                     memories.update(db, change.id, context.now, version=change.version, content=change.content,
-                                    tags=change.tags[:MAX_TAGS], aliases=change.aliases[:MAX_TAGS])  # fmt: skip
+                                    tags=change.tags[:MAX_TAGS], aliases=change.aliases[:MAX_TAGS], **kept_here)  # fmt: skip
                 supersede(db, memory.id, change.id, context)
                 holder = change.id
             case Supersede():

@@ -39,7 +39,7 @@ def add(db: apsw.Connection, context: Context, request: Add) -> Memory:
     where = one_project(db, context, request.project, request.cwd)
     content = sentence(context, request.text)
     ends = expiry(request.expires, context.now)
-    stated = remember.stated(content, request.type, request.scope, tag_names(request.tags), ends)
+    stated = remember.stated(content, request.type, request.scope, tag_names(context, request.tags), ends)
     taken = remember.take(db, context, stated, remember.Said(where=where, at=context.now))
     if taken.memory_id is None:
         raise InputError("nothing was stored: there is no statement left in the text")
@@ -195,10 +195,11 @@ def living(db: apsw.Connection, reference: str) -> Memory:
     """The memory that `reference` begins. Raises InputError for an unknown one and a tombstone."""
     memory = memories.find(db, reference)
     if memory.status is Status.DELETED:
-        raise InputError(f"{memory.id} was deleted")
+        raise InputError(f"{memory.id} was deleted and its text is gone for good; `recalld add` stores it anew")
     return memory
 
 
-def tag_names(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Tags as they are stored: lower case, single blanks, none twice."""
-    return tuple(dict.fromkeys(tag for tag in (" ".join(tag.split()).lower()[:60] for tag in tags) if tag))
+def tag_names(context: Context, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Tags as they are stored: masked, lower case, single blanks, none twice."""
+    names = (" ".join(context.redact(redact.clean(tag)).split()).lower()[:60] for tag in tags)
+    return tuple(dict.fromkeys(name for name in names if name))

@@ -7,7 +7,7 @@ import msgspec
 
 from recalld.errors import InputError
 from recalld.model import Memory, Scope, Status, Type, timestamp
-from recalld.store import memories
+from recalld.store import conflicts, memories
 from recalld.verbs.context import Context, one_project
 from recalld.verbs.memories import Ids, living
 
@@ -18,7 +18,7 @@ def archive(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]
     for memory in found:
         if memory.status in (Status.ACTIVE, Status.PENDING):
             memories.update(db, memory.id, context.now, status=Status.ARCHIVED)
-            memories.settle_conflicts(db, memory.id, context.now)
+            conflicts.settle_against(db, memory.id, context.now)
     return [memories.find(db, memory.id) for memory in found]
 
 
@@ -37,7 +37,7 @@ def restore(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]
             db, memory.id, context.now, status=Status.ACTIVE, superseded_by=None, last_seen=timestamp(context.now),
             expires_at=None if ended else memory.expires_at,
         )  # fmt: skip
-        memories.reopen_conflicts(db, memory.id, context.now)
+        conflicts.reopen(db, memory.id, context.now)
         _beside(db, memory, context)
     return [memories.find(db, memory.id) for memory in found]
 
@@ -48,13 +48,11 @@ def _beside(db: apsw.Connection, memory: Memory, context: Context) -> None:
     if successor is None or successor.status is not Status.ACTIVE or memory.id in successor.conflicts:
         return
     if Type.PROGRESS not in {memory.type, successor.type}:
-        memories.open_conflict(db, memory.id, successor.id, context.now)
+        conflicts.add(db, memory.id, successor.id, context.now)
 
 
 def _out_of_force(db: apsw.Connection, reference: str) -> Memory:
-    memory = memories.find(db, reference)
-    if memory.status is Status.DELETED:
-        raise InputError(f"{memory.id} was deleted and its text is gone for good; `recalld add` stores it anew")
+    memory = living(db, reference)
     if memory.status is Status.PENDING:
         raise InputError(f"{memory.id} waits in the inbox; `recalld confirm {memory.id[:8]}` lets it count")
     return memory
@@ -94,4 +92,4 @@ def _part(db: apsw.Connection, memory: Memory, context: Context) -> None:
     for other in memory.conflicts:
         there = memories.project_of(db, other)
         if here is not None and there is not None and here != there:
-            memories.settle_both(db, memory.id, other, context.now)
+            conflicts.settle_both(db, memory.id, other, context.now)

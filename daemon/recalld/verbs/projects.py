@@ -38,7 +38,7 @@ def change(db: apsw.Connection, context: Context, request: Change) -> list[Proje
     number = _one(db, context, request.project, request.cwd)
     match request.action:
         case "name":
-            projects.rename(db, number, request.value)
+            projects.rename(db, number, context.redact(request.value))
         case "merge":
             projects.merge(db, number, _one(db, context, request.value, request.cwd))
             context.follow(db)

@@ -17,6 +17,7 @@ from recalld.verbs import (
     feedback,
     history,
     inbox,
+    labels,
     memories,
     placing,
     projects,
@@ -65,6 +66,7 @@ VERBS: Mapping[str, Verb] = {
     "restore": Verb(memories.Ids, placing.restore, writes=True),
     "move": Verb(placing.Move, placing.move, writes=True),
     "stats": Verb(stats.Count, stats.count, writes=False),
+    "labels": Verb(labels.Labels, labels.labels_, writes=False),
     "feedback": Verb(feedback.Feedback, feedback.feedback, writes=True),
     "export": Verb(transfer.Export, transfer.export, writes=False),
     "import": Verb(transfer.Import, transfer.take_in, writes=True),
@@ -79,7 +81,7 @@ VERBS: Mapping[str, Verb] = {
 
 
 async def call(store: Store, context: Context, name: str, arguments: dict[str, Any]) -> Any:
-    """What the verb `name` answers. Raises InputError for an unknown verb or wrong arguments."""
+    """What the verb `name` answers. Raises UnavailableError for an unknown verb, InputError for wrong arguments."""
     verb = VERBS.get(name)
     if verb is None:
         raise UnavailableError(f"{name}: the running daemon does not know this; `recalld restart` it after an upgrade")

@@ -14,7 +14,7 @@ from recalld import consolidate, fingerprint
 from recalld.consolidate import Add, Change, Conflict, Drop, Past, Relate, Supersede, Touch, Update
 from recalld.llm.protocol import Operation
 from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
-from recalld.store import memories, meta
+from recalld.store import conflicts, memories, meta
 from recalld.store.turns import Where
 from recalld.verbs.context import Context
 from recalld.verbs.near import compared
@@ -75,6 +75,7 @@ def carry_out(db: apsw.Connection, context: Context, operation: Operation, shown
 def _apply(db: apsw.Connection, context: Context, changes: Sequence[Change], said: Said) -> Taken:
     """Make these changes, and let the indexes follow."""
     holder = None
+    kept_here = {"local_only": True} if context.local_only(db, said.where.project_id) else {}
     for change in changes:
         match change:
             case Add():
@@ -86,13 +87,13 @@ def _apply(db: apsw.Connection, context: Context, changes: Sequence[Change], sai
                 memories.update(
                     db, change.id, context.now, version=change.version, content=change.content,
                     confidence=change.confidence, tags=change.tags[:MAX_TAGS], aliases=change.aliases[:MAX_TAGS],
-                    last_seen=timestamp(said.at),
+                    last_seen=timestamp(said.at), **kept_here,
                 )  # fmt: skip
                 holder = change.id
             case Supersede():
                 supersede(db, change.id, change.by, context, version=change.version)
             case Conflict():
-                memories.open_conflict(db, change.older, change.newer, context.now)
+                conflicts.add(db, change.older, change.newer, context.now)
             case Relate():
                 memories.relate(db, change.id, change.other)
             case Drop():
@@ -145,6 +146,7 @@ def _add(db: apsw.Connection, context: Context, change: Add, said: Said) -> str:
         first_seen=timestamp(said.at), last_seen=timestamp(said.at), created_at=timestamp(context.now),
         updated_at=timestamp(context.now), expires_at=candidate.expires_at, superseded_by=change.superseded_by,
         branch=where.branch, worktree=where.worktree, commit=where.commit,
+        local_only=context.local_only(db, where.project_id),
     )  # fmt: skip
     memories.insert(db, memory, where.project_id)
     if candidate.prompt_id:
@@ -160,7 +162,7 @@ def link(db: apsw.Connection, change: Add, memory_id: str, context: Context) -> 
     for other in change.related:
         memories.relate(db, memory_id, other)
     for other in change.conflicts:
-        memories.open_conflict(db, other, memory_id, context.now)
+        conflicts.add(db, other, memory_id, context.now)
 
 
 def supersede(
@@ -170,7 +172,7 @@ def supersede(
     memories.update(
         db, memory_id, context.now, version=version, status=Status.SUPERSEDED, superseded_by=by, pinned=False
     )
-    memories.settle_conflicts(db, memory_id, context.now)
+    conflicts.settle_against(db, memory_id, context.now)
 
 
 def stated(text: str, type_: Type, scope: Scope, tags: tuple[str, ...], expires_at: str | None) -> Candidate:

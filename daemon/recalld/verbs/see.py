@@ -18,6 +18,8 @@ from recalld.verbs.memories import point
 
 DEFAULT_LIMIT = 1_000
 SEARCH_LIMIT = 20
+FLOOR = 0.05
+"""What is less similar than this has nothing to do with the question."""
 
 
 class List(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,16 +59,10 @@ def statuses(text: str) -> tuple[Status, ...]:
         raise InputError(f"--status {text}: one of {', '.join(Status)} or all") from error
 
 
-class Search(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Search(List, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question and which memories may answer it. since, until: as `point` reads them."""
 
     query: str
-    cwd: str = ""
-    project: str | None = None
-    scope: Scope | None = None
-    type: Type | None = None
-    status: str = Status.ACTIVE
-    tag: str | None = None
     since: str | None = None
     until: str | None = None
     limit: int = SEARCH_LIMIT
@@ -84,34 +80,30 @@ def search_(db: apsw.Connection, context: Context, request: Search) -> list[Foun
     """The memories that fit a question best, by words and by meaning; those out of force by words alone."""
     asked = query.build(request.query, "", context.now)
     since, until = (point(text, context.now, -1) if text else None for text in (request.since, request.until))
-    projects = chosen_projects(db, context, request.project, request.cwd)
-    if statuses(request.status) != (Status.ACTIVE,):
-        return _by_words(db, request, projects, since, until)
+    wanted = _filter(db, context, request)
+    if wanted.statuses != (Status.ACTIVE,):
+        return _by_words(db, request, wanted, since, until)
     filters = recall.Filters(
         types=(request.type,) if request.type else (),
         tags=(request.tag,) if request.tag else (),
         since=since or asked.since,
         until=until or asked.until,
     )
-    places = _places(db, projects, request.scope)
+    places = _places(db, wanted.projects, request.scope)
     embedder = context.vectors.embedder if context.vectors else None
     ranked = recall.rank(db, places, asked, embedder, context.now, context.config.memory, filters, limit=request.limit)
+    ranked = [item for item in ranked if item.similarity >= FLOOR]
     rows = memories.by_seq(db, [item.seq for item in ranked])
     return [Found(rows[item.seq], item.score, item.similarity) for item in ranked if item.seq in rows]
 
 
 def _by_words(
-    db: apsw.Connection,
-    request: Search,
-    projects: tuple[int, ...] | None,
-    since: datetime | None,
-    until: datetime | None,
+    db: apsw.Connection, request: Search, wanted: Filter, since: datetime | None, until: datetime | None
 ) -> list[Found]:
     """No index holds what is not in force: the share of the question's words decides."""
-    wanted = Filter(
-        projects=projects, scope=request.scope, type=request.type, statuses=statuses(request.status), tag=request.tag,
-        since=timestamp(since) if since else None, until=timestamp(until) if until else None,
-    )  # fmt: skip
+    wanted = msgspec.structs.replace(
+        wanted, since=timestamp(since) if since else None, until=timestamp(until) if until else None
+    )
     words = segment.terms(request.query)
     found = []
     for memory in memories.listing(db, wanted):

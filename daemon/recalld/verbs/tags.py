@@ -29,7 +29,7 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def tag(db: apsw.Connection, context: Context, request: Tag) -> Memory:
     """Change a memory's tags. Raises InputError where nothing is said, and for too many tags."""
     memory = living(db, request.id)
-    added, removed = tag_names(request.add), tag_names(request.remove)
+    added, removed = tag_names(context, request.add), tag_names(context, request.remove)
     if not added and not removed:
         raise InputError("name a tag to add or to remove")
     left = tuple(name for name in dict.fromkeys((*memory.tags, *added)) if name not in removed)
@@ -76,7 +76,7 @@ class Rename(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def rename(db: apsw.Connection, context: Context, request: Rename) -> list[Memory]:
     """Give a tag another name, in every memory of the project and of the user that has it, whatever its status."""
-    (old,), (new,) = _one(request.old), _one(request.new)
+    (old,), (new,) = _one(context, request.old), _one(context, request.new)
     wanted = Filter(projects=chosen_projects(db, context, request.project, request.cwd), statuses=LIVING, tag=old)
     found = memories.listing(db, wanted)
     if not found:
@@ -89,7 +89,7 @@ def rename(db: apsw.Connection, context: Context, request: Rename) -> list[Memor
     return [memories.find(db, memory.id) for memory in found]
 
 
-def _one(name: str) -> tuple[str, ...]:
-    if not (names := tag_names((name,))):
+def _one(context: Context, name: str) -> tuple[str, ...]:
+    if not (names := tag_names(context, (name,))):
         raise InputError("a tag must not be empty")
     return names

@@ -8,7 +8,7 @@ from typing import Literal
 import apsw
 import msgspec
 
-from recalld import redact
+from recalld import project, redact
 from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, Step, problem
 from recalld.errors import InputError
 from recalld.model import Candidate, Status, timestamp
@@ -90,16 +90,17 @@ def rehearse(db: apsw.Connection, context: Context, request: Import) -> Imported
 
 def _import(db: apsw.Connection, context: Context, request: Import, *, write: bool) -> Imported:
     _check(request)
-    refs = {project.ref: transfer.project_for(db, project, make=False) for project in request.projects}
+    request = msgspec.structs.replace(request, projects=tuple(_known_as(context, one) for one in request.projects))
+    refs = {one.ref: transfer.project_for(db, one, make=False) for one in request.projects}
     made = sum(number is None for number in refs.values())
     if write:
-        refs = {project.ref: transfer.project_for(db, project, make=True) for project in request.projects}
+        refs = {one.ref: transfer.project_for(db, one, make=True) for one in request.projects}
     readable = transfer.take_key(db, request.head.key, write=write)
     counts: Counter[Outcome] = Counter()
     taken: list[Carried] = []
     for item in (_masked(context, item) for item in request.memories):
         project_id = refs[item.project_ref] if item.project_ref is not None else None
-        outcome = _outcome(db, context, item, project_id)
+        outcome = _outcome(db, item, project_id)
         counts[outcome] += 1
         if outcome in ("added", "updated"):
             taken.append(item)
@@ -120,7 +121,7 @@ def _check(request: Import) -> None:
         raise InputError(
             f"the file's version is {request.head.version}; this recalld reads up to {VERSION}: upgrade it"
         )
-    refs = {project.ref for project in request.projects}
+    refs = {one.ref for one in request.projects}
     items: tuple[Project | Carried | Conflict, ...] = (*request.projects, *request.memories, *request.conflicts)
     for item in items:
         if (wrong := problem(item)) is not None:
@@ -140,15 +141,36 @@ def _masked(context: Context, item: Carried) -> Carried:
     steps = tuple(
         Step(**msgspec.structs.asdict(step) | {"content": _mask(context, step.content)}) for step in item.history
     )
-    aliases = tuple(_mask(context, alias) for alias in item.aliases)
-    return msgspec.structs.replace(item, content=content, history=steps, aliases=tuple(filter(None, aliases)))
+    short = {
+        name: value and _mask(context, value)
+        for name in ("source", "source_session", "branch", "worktree") if (value := getattr(item, name)) is not None
+    }  # fmt: skip
+    return msgspec.structs.replace(
+        item, content=content, history=steps, aliases=_masked_all(context, item.aliases),
+        tags=_masked_all(context, item.tags), **short,
+    )  # fmt: skip
+
+
+def _masked_all(context: Context, texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (_mask(context, text) for text in texts))))
+
+
+def _known_as(context: Context, item: Project) -> Project:
+    """A project without secrets in its name, its remotes and its places."""
+    seen = tuple(
+        msgspec.structs.replace(place, path=project.masked_path(place.path, context.redact)) for place in item.places
+    )
+    identities = tuple(project.masked_path(identity, context.redact) for identity in item.identities)
+    return msgspec.structs.replace(
+        item, name=_mask(context, item.name) or "project", identities=identities, places=seen
+    )
 
 
 def _mask(context: Context, text: str) -> str:
     return " ".join(context.redact(redact.clean(text)).split())
 
 
-def _outcome(db: apsw.Connection, context: Context, item: Carried, project_id: int | None) -> Outcome:
+def _outcome(db: apsw.Connection, item: Carried, project_id: int | None) -> Outcome:
     here = memories.get(db, item.id)
     if here is not None:
         if here.status is Status.DELETED and item.status is not Status.DELETED:
@@ -171,10 +193,12 @@ def _store(
     db: apsw.Connection, context: Context, item: Carried, project_id: int | None, outcome: Outcome, *, readable: bool
 ) -> None:
     if outcome == "updated":
+        kept_here = {"local_only": True} if item.local_only else {}
         memories.update(
             db, item.id, context.now, content=item.content, type=item.type, tags=item.tags, aliases=item.aliases,
             status=item.status, confidence=item.confidence, pinned=item.pinned, superseded_by=item.superseded_by,
             expires_at=item.expires_at, last_seen=item.last_seen, scope=item.scope, project_id=project_id,
+            **kept_here,
         )  # fmt: skip
         db.execute("update memories set version = max(version, ?) where id = ?", (item.version, item.id))
     elif outcome == "added":

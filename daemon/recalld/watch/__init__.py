@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from recalld.watch.sweep import Sweep, files, folder_count, identity, is_transcript
+from recalld.paths import spooled
+from recalld.watch.sweep import Sweep, folder_count, identity, is_transcript
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -226,7 +227,7 @@ class Watch:
     # Seeing changes by looking ----------------------------------------------------------------------------------
 
     def _sweep(self) -> None:
-        for path in files(self._spool, ".hook"):
+        for path in spooled(self._spool):
             self._tell(self._on_spool, path)
         heard, self._heard = self._heard, set()
         found = self._known.look(heard)

@@ -54,7 +54,7 @@ class Sweep:
     def _list(self, folder: Path) -> None:
         """Follow the folder's transcripts of late."""
         since_ns = max(time.time_ns() - int(RECENT_S * 1e9), self._since_ns + 1)
-        for path in files(folder, ".jsonl"):
+        for path in _transcripts(folder):
             state = _state(path)
             if state and state[0] >= since_ns and is_transcript(self._root, path):
                 self._followed.setdefault(path, _UNSEEN)
@@ -74,10 +74,10 @@ def is_transcript(root: Path, path: Path) -> bool:
     return path.suffix == ".jsonl" and path.parent.parent == root and not path.name.startswith("agent-")
 
 
-def files(folder: Path, suffix: str) -> list[Path]:
-    """The entries of `folder` with that suffix; none where it cannot be read."""
+def _transcripts(folder: Path) -> list[Path]:
+    """The transcripts in `folder`; none where it cannot be read."""
     try:
-        return sorted(folder / name for name in os.listdir(folder) if name.endswith(suffix))
+        return [folder / name for name in os.listdir(folder) if name.endswith(".jsonl")]
     except OSError:
         return []
 

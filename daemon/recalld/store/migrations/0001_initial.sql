@@ -15,7 +15,6 @@ create table projects (
     created_at   text not null,
     last_seen_at text not null
 ) strict;
-create index projects_name on projects (name);
 
 -- What a project is known by: a remote (`remote:github.com/acme/shop`), a name given by hand (`name:shop`) or a place.
 create table project_identities (
@@ -90,8 +89,8 @@ create index turns_session on turns (session_id, turn_id);
 create index turns_open on turns (session_id) where state = 'open';
 create index turns_started on turns (started_at);
 
--- The durable queue. A running job belongs to the daemon run named in `owner`; any other run takes it back at once,
--- so that no clock decides whether a lease has ended.
+-- The durable queue. A running job belongs to the daemon run named in `owner`; what the worker finds running between two
+-- jobs was broken off, and it takes it back at once, so that no clock decides whether a lease has ended.
 create table jobs (
     job_id      integer primary key autoincrement,  -- never used again: what undo takes back is named after it
     kind        text not null check (kind in ('extract', 'embed', 'maintain')),
@@ -154,7 +153,6 @@ create index memories_pinned on memories (scope, project_id) where pinned = 1 an
 create index memories_pending on memories (scope, project_id) where status = 'pending';
 create index memories_useful on memories (scope, project_id, useful_count) where useful_count > 0;
 create index memories_superseded_by on memories (superseded_by) where superseded_by is not null;
-create index memories_expires on memories (expires_at) where expires_at is not null and status = 'active';
 
 -- Related memories; each pair stands once, the smaller id first.
 create table related (

@@ -1,0 +1,253 @@
+"""A damaged database: found, put aside whole, and the most that can be had put in its place.
+
+Moving a database is for the one who holds the daemon's lock. What is put in its place is made ready beside it first, so
+that a crash at any moment leaves either the one or the other, and `finish` completes what was begun.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from recalld.errors import DamagedError, StoreError
+from recalld.store import changes, meta, search
+from recalld.store.connection import open_reader, open_writer, snapshot, transaction, translated
+from recalld.store.migrate import backup, migrate, scripts
+
+log = logging.getLogger(__name__)
+
+BACKUPS = "memories-*.db"
+ASIDE = "quarantine-"
+MOST_A_DAY = 5
+"""A database that is damaged more often than this has a failing disk under it; copies of it would only fill that."""
+
+_PARTS = ("-wal", "-shm", "")
+"""The database's own file comes last: as long as it is there, `finish` knows that the move is not over."""
+_SPARE = ("history", "injections", "injection_items", "usage", "feedback")
+"""What was, not what is: better these are lost than all since the last backup."""
+_STEPS = 10_000
+"""Between two questions whether it is enough: a millisecond or so."""
+_INDEX = re.compile(r"fts5:|inverted index")
+
+
+class Finding(NamedTuple):
+    """What SQLite says of a file. damage: empty where it is sound. indexes: only search indexes are to be made anew."""
+
+    damage: str = ""
+    indexes: bool = False
+
+
+def _never() -> bool:
+    return False
+
+
+def examine(path: Path, enough: Callable[[], bool] = _never) -> Finding:
+    """Look through a database until it is `enough`; what was not found by then counts as sound. About 200 MB a second.
+
+    Raises TransientError where it is locked, StoreError where it cannot be read at all.
+    """
+    if not path.exists():
+        return Finding()
+    try:
+        said = _quick_check(path, enough)
+    except DamagedError as error:
+        return Finding(str(error.__cause__))
+    wrong = [line for line in said if line != "ok"]
+    first = wrong[0].splitlines()[-1] if wrong else ""
+    return Finding(first, bool(wrong) and all(_INDEX.search(line) for line in wrong))
+
+
+def _quick_check(path: Path, enough: Callable[[], bool]) -> list[str]:
+    db = open_reader(path)
+    try:
+        db.set_progress_handler(enough, _STEPS)
+        with translated(path):
+            return [str(row[0]) for row in db.execute("pragma quick_check(20)")]
+    except StoreError as error:
+        if isinstance(error.__cause__, apsw.InterruptError):
+            return []
+        raise
+    finally:
+        db.close()
+
+
+def schema(path: Path) -> int:
+    """The version of a database's schema; 0 for a file that is none of ours. Raises StoreError."""
+    db = open_reader(path)
+    try:
+        with snapshot(db):
+            return int(db.pragma("user_version")) if db.table_exists("main", "memories") else 0
+    finally:
+        db.close()
+
+
+def copies(backups: Path) -> list[Path]:
+    """The backups, newest first."""
+    return sorted(backups.glob(BACKUPS), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+
+
+def unusable(path: Path) -> str:
+    """Why a backup cannot take the database's place; empty where it can."""
+    try:
+        if not path.is_file():
+            return "there is no such file"
+        if damage := examine(path).damage:
+            return f"it is damaged ({damage})"
+        version, known = schema(path), len(scripts())
+    except StoreError as error:
+        return str(error)
+    if not version:
+        return "it is no database of recalld"
+    return f"it is of a newer recalld (schema {version}, this one knows {known})" if version > known else ""
+
+
+def put_back(database: Path, backups: Path, copy: Path, now: datetime) -> Path:
+    """Put a usable backup in the database's place; returns the folder where the present one is now. Raises StoreError."""
+    return _exchange(database, backups, _copied(database, copy), now)
+
+
+def rescue(database: Path, backups: Path, now: datetime, damage: str) -> str:
+    """Put a damaged database aside, and in its place its own rows if all can be read, else the newest good backup.
+
+    Returns what happened in a sentence, which the owner is told at the next start of a session. Raises StoreError where
+    that has happened too often.
+    """
+    if len(list(backups.glob(f"{ASIDE}{now:%Y%m%d}-*"))) >= MOST_A_DAY:
+        raise StoreError(
+            f"{database}: damaged for the {MOST_A_DAY + 1}th time today ({damage}); the disk may be failing. "
+            f"`recalld restore-backup` goes back by hand"
+        )
+    prepared = _salvaged(database)
+    how = "all memories could be taken over from it"
+    if prepared is None:
+        good = next((copy for copy in copies(backups) if not unusable(copy)), None)
+        how = f"the backup {good.name} is in its place" if good else "there was no good backup, so all begins anew"
+        prepared = _copied(database, good) if good else _part(database)
+    folder = _name(backups, now)
+    told = f"the database was damaged and is kept in {folder}; {how}"
+    db = open_writer(prepared)
+    try:
+        migrate(db, backups)
+        with transaction(db, durable=True):
+            meta.put(db, meta.RESCUED, told)
+    finally:
+        db.close()
+    _exchange(database, backups, prepared, now)
+    log.error("%s (%s)", told, damage)
+    return told
+
+
+def finish(database: Path, backups: Path, now: datetime) -> None:
+    """Complete an exchange that a crash has cut short. To be called before the database is opened."""
+    if (ready := database.with_suffix(".next")).exists():
+        _move(database, _name(backups, now), ready)
+
+
+def _exchange(database: Path, backups: Path, prepared: Path, now: datetime) -> Path:
+    folder = _name(backups, now)
+    ready = database.with_suffix(".next")
+    prepared.replace(ready)
+    _move(database, folder, ready)
+    return folder
+
+
+def _move(database: Path, folder: Path, ready: Path) -> None:
+    """Database, WAL and shared memory into `folder`, together; then `ready` in their place."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+        for part in _PARTS:
+            if (file := database.with_name(database.name + part)).exists():
+                file.rename(folder / file.name)
+        ready.replace(database)
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from error
+
+
+def _name(backups: Path, now: datetime) -> Path:
+    """A folder that is not there yet."""
+    folder = backups / f"{ASIDE}{now:%Y%m%d-%H%M%S}"
+    number = 1
+    while folder.exists():
+        number += 1
+        folder = backups / f"{ASIDE}{now:%Y%m%d-%H%M%S}-{number}"
+    return folder
+
+
+def _part(database: Path) -> Path:
+    """An unfinished file beside the database; none of an earlier try is left."""
+    part = database.with_suffix(".part")
+    for name in _PARTS:
+        part.with_name(part.name + name).unlink(missing_ok=True)
+    return part
+
+
+def _copied(database: Path, copy: Path) -> Path:
+    part = _part(database)
+    db = open_reader(copy)
+    try:
+        with translated(copy):
+            backup(db, part)
+    finally:
+        db.close()
+    return part
+
+
+def _salvaged(database: Path) -> Path | None:
+    """A new database with the rows of a damaged one; None unless each table that matters is whole.
+
+    Search indexes are the larger part of the file and can be made anew, so this often loses nothing.
+    """
+    part = _part(database)
+    db = open_writer(part)
+    try:
+        migrate(db, part.parent)
+        with translated(database):
+            db.execute("attach ? as damaged", (str(database),))
+            if int(db.execute("pragma damaged.user_version").get) != len(scripts()):
+                return None
+            tables = [name for (name,) in db.execute("select name from main.sqlite_schema where type = 'table'")]
+            whole = [table for table in tables if _whole(db, table)]
+            if not set(tables) <= {*whole, *_SPARE}:
+                return None
+            _take_over(db, whole)
+    except StoreError:
+        return None
+    finally:
+        db.close()
+    return part
+
+
+def _whole(db: apsw.Connection, table: str) -> bool:
+    """Whether all rows can be read; its indexes need not be whole."""
+    roots = {root for (root,) in db.execute("select rootpage from damaged.sqlite_schema where type = 'index'")}
+    try:
+        said = [str(row[0]) for row in db.execute(f"pragma damaged.quick_check('{table}')")]
+    except apsw.CorruptError:
+        return False
+    for line in "\n".join(said).splitlines():
+        tree = re.match(r"(?:Tree|Page) (\d+)\b", line)
+        of_index = int(tree[1]) in roots if tree else " index " in line
+        if line != "ok" and not line.startswith("***") and not of_index:
+            return False
+    return True
+
+
+def _take_over(db: apsw.Connection, tables: list[str]) -> None:
+    db.pragma("foreign_keys", False)
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    with transaction(db, durable=True):
+        for table in tables:
+            db.execute(f"delete from main.{table}")
+            # With a condition SQLite copies row by row; without one it copies the indexes as well, as they are.
+            db.execute(f"insert into main.{table} select * from damaged.{table} not indexed where true")
+        db.execute("delete from main.vectors")  # the worker gives new ones
+    db.execute("detach damaged")  # its indexes have the names of ours
+    with transaction(db, durable=True):
+        for scope, project_id in db.execute("select distinct scope, project_id from memories").fetchall():
+            changes.reindex(db, search.partition(str(scope), project_id))  # type: ignore[arg-type]
