@@ -4,13 +4,14 @@
 # make format  puts the code into shape
 # make run     the daemon in the foreground, in a scratch home
 # make bench   the measured numbers
+# make faults  a kill at every commit: what is lost or doubled (minutes)
 # make lock    the lock files anew, from pyproject.toml
 
 BIN := .venv/bin
 SCRATCH ?= /tmp/recalld-scratch-$(shell id -u)
 COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
-.PHONY: setup test check lint format run bench lock
+.PHONY: setup test check lint format run bench faults lock
 
 setup: $(BIN)/.ready
 
@@ -54,6 +55,9 @@ run: setup
 
 bench: setup
 	$(BIN)/recalld bench
+
+faults: setup
+	$(BIN)/python tests/faults_harness.py
 
 # The lock files name no registry, so that they serve wherever packages come from.
 lock:

@@ -1,4 +1,4 @@
-"""Forty lives of memories: what is said, and what has to be left at the end."""
+"""Lives of memories: what is said, and what has to be left at the end."""
 
 from __future__ import annotations
 
@@ -402,6 +402,75 @@ CASES = (
             say("Answer in English.", type=PREFERENCE, scope=Scope.USER, origin=Origin.ASSISTANT),
         ),
         active=("German",),
+        most=1,
+    ),
+    Case(
+        name="an upgrade ends the version before it",
+        steps=(
+            say("We pin Ansible to version 2.15.1."),
+            say("We upgraded Ansible to 2.17.0.", type=DECISION, replaces=True),
+        ),
+        active=("2.17.0",),
+        superseded=("2.15.1",),
+        most=1,
+    ),
+    Case(
+        name="an upgrade leaves the rest of a sentence true",
+        steps=(
+            say("The storefront is built with React 18.3, its tests run with Vitest."),
+            say("We upgraded React to 19.1.", type=DECISION, replaces=True),
+        ),
+        active=("tests run with Vitest.", "19.1"),
+        superseded=("React 18.3",),
+        absent=("18.3",),
+        most=2,
+    ),
+    Case(
+        name="升级之后,句子里其余的还成立",
+        steps=(
+            say("这个仓库是订单数据的实时管道,计算用 Flink 1.17。"),
+            say("我们的 Flink 已经升级到 1.19。", type=DECISION, replaces=True),
+        ),
+        active=("实时管道", "1.19"),
+        superseded=("1.17",),
+        absent=("1.17",),
+        most=2,
+    ),
+    Case(
+        name="what was learnt with an old version stays",
+        steps=(
+            say("Postgres 15.2 loses replication slots on failover.", type=LESSON),
+            say("We upgraded Postgres to 16.1.", type=DECISION, replaces=True),
+        ),
+        active=("loses replication slots", "16.1"),
+        most=2,
+    ),
+    Case(
+        name="a rule and what it was learnt from",
+        steps=(
+            say("We lost mails for an hour because the old relay was stopped before the new one ran.", type=LESSON),
+            say("Start the new relay before stopping the old one.", type=LESSON),
+        ),
+        active=("lost mails", "Start the new relay"),
+        most=2,
+    ),
+    Case(
+        name="progress on something else stays",
+        steps=(
+            say("The exporter is finished, next up is the importer.", type=PROGRESS),
+            say("The login page is done, next is the settings page.", type=PROGRESS),
+        ),
+        active=("importer", "settings page"),
+        most=2,
+    ),
+    Case(
+        name="进度往前走了一步",
+        steps=(
+            say("ods_users 写完了,接下来做 dwd_users。", type=PROGRESS),
+            say("dwd 层做完了,下一步做报表。", type=PROGRESS),
+        ),
+        active=("报表",),
+        superseded=("接下来做 dwd_users",),
         most=1,
     ),
 )

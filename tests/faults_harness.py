@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from claude_client import until
 from conftest import Daemon, Home
 from recalld import maintain
-from recalld.errors import InputError, UnavailableError
+from recalld.errors import InputError, RecalldError, UnavailableError
 from recalld.store.connection import open_writer, transaction
 
 HOOK = Path(__file__).resolve().parents[1] / "hooks" / "hook.py"
@@ -192,9 +192,12 @@ def afternoon(root: Path, point: Point) -> Outcome:
     day = Afternoon(Home(root), point)
     try:
         _play(day)
+        failure: tuple[str, ...] = ()
+    except (AssertionError, RecalldError) as error:
+        failure = (f"{type(error).__name__}: {error}",)
     finally:
         commits = day.close()
-    return Outcome(point, day.killed, tuple(_wrong(day.home, day.ids)), commits)
+    return Outcome(point, day.killed, failure or tuple(_wrong(day.home, day.ids)), commits)
 
 
 def points(commits: int, every: int) -> list[Point]:

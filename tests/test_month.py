@@ -270,11 +270,9 @@ def test_no_secret_of_the_month_is_anywhere_in_the_database(month: Outcome) -> N
     assert [word for word in SECRETS.values() if word in month.written] == []
 
 
-@pytest.mark.xfail(strict=True, reason="a receipt keeps the prompt with its private part")
 def test_nothing_private_of_the_month_is_anywhere_in_the_database(month: Outcome) -> None:
     assert [word for word in PRIVATE if word in month.written] == []
 
 
-@pytest.mark.xfail(strict=True, reason="the upkeep looks at the indexes before what it archived has left them")
 def test_the_upkeep_leaves_alone_what_is_not_due(month: Outcome) -> None:
     assert month.upkept == []

@@ -102,7 +102,10 @@ def test_what_was_said_in_a_pause_is_not_learnt_afterwards(home: Home) -> None:
     hook(home, "prompt", said(home, "prompt", "p4", prompt="We decided that the worker listens on port 7002.", **more))
     hook(home, "stop", said(home, "stop", "p4", last_assistant_message="Fine.", **more))
     until("it is learnt", lambda: "7002" in home.run("list").stdout)
-    home.run("import", "transcripts", str(path), "--yes")
+    unheard = path.with_name("s2.jsonl")
+    unheard.write_bytes(transcript(home, *turns[1:]).read_bytes().replace(b'"s1"', b'"s2"').replace(b'"p', b'"q'))
+    for file in (path, unheard):
+        home.run("import", "transcripts", str(file), "--yes")
     hook(home, "session-end", {**said(home, "stop", "p4", reason="other", **more), "hook_event_name": "SessionEnd"})
     until("all is quiet", lambda: home.client.call("status")["jobs"]["ready"] == 0)
     assert "7001" in home.run("list").stdout

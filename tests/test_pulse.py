@@ -28,6 +28,8 @@ from recalld.cli import foreground
 from recalld.paths import find
 
 async def hang(self, arguments):
+    if arguments["thread"] == "loop":
+        threading.Event().wait(60)
     fn = lambda db: threading.Event().wait(60)
     await (self._store.write(fn) if arguments["thread"] == "writer" else self._store.read(fn))
 
@@ -67,6 +69,15 @@ def test_a_blocked_thread_is_told_by_status_and_the_daemon_replaced(home: Home, 
     assert home.json("start")["started"] is True
     assert home.json("status")["healthy"] is True
     assert "has not answered" in (home.paths.log / "recalld.log").read_text()
+
+
+def test_a_daemon_whose_loop_hangs_ends_itself(home: Home) -> None:
+    """Nobody can ask it any more, so it is its own watchdog where there is no manager."""
+    wedged = home.start_daemon(*hanging(home, 10))
+    hang(home, "loop")
+    assert wedged.process.wait(30) == pulse.FAILED
+    wedged.process.communicate()
+    assert "the daemon hangs" in (home.paths.log / "recalld.log").read_text()
 
 
 def test_the_watchdog_is_fed_only_while_both_threads_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

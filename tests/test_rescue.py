@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from claude_client import until
-from conftest import Daemon, Home, memory
+from conftest import Daemon, Home, failed, memory
 from recalld import maintain
 from recalld.config import KeepConfig
-from recalld.errors import DamagedError, StoreError
+from recalld.errors import DamagedError
 from recalld.store import rescue
 from recalld.store.connection import open_writer, transaction
 from recalld.store.migrate import migrate
@@ -211,10 +211,19 @@ def test_a_disk_that_damages_everything_is_not_filled_with_copies(tmp_path: Path
         database.write_bytes(b"hello " * 1000)
         rescue.rescue(database, backups, NOW, "it is damaged")
     database.write_bytes(b"hello " * 1000)
-    with pytest.raises(StoreError, match="the disk may be failing"):
+    with pytest.raises(DamagedError, match="the disk may be failing"):
         rescue.rescue(database, backups, NOW, "it is damaged")
     rescue.rescue(database, backups, NOW + timedelta(days=1), "it is damaged")
     assert rescue.schema(database) > 0
+
+
+def test_a_daemon_gives_up_where_starting_again_cannot_help(home: Home) -> None:
+    """With 78, which no unit restarts: no crash loop."""
+    home.paths.ensure()
+    for number in range(rescue.MOST_A_DAY):
+        (home.paths.backups / f"{rescue.ASIDE}{datetime.now(UTC):%Y%m%d}-{number:06}").mkdir()
+    _no_database(home.paths.database)
+    assert "the disk may be failing" in failed(home.run("run"), 78)
 
 
 @pytest.mark.parametrize("moved", [[], ["-wal"], ["-wal", "-shm"], ["-wal", "-shm", ""]])

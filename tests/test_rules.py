@@ -322,3 +322,78 @@ def test_training_gives_the_same_weights_again() -> None:
     first, again = (train.fit(features, kinds, user) for _ in range(2))
     assert first.tobytes() == again.tobytes()
     assert first.shape == classify.weights().shape == (classify.WIDTH, len(classify.CLASSES) + 1)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "24/05/02 11:20:41 WARN BlockManager: Block rdd_3 was lost on worker-2",
+        "is this fine? 2026-05-02T11:20:41Z gateway ERROR upstream closed the connection early",
+        "这段正常吗?\n[pool-3] WARN com.acme.Mailer - the queue is nearly full, 940 of 1000",
+        "3 failed, 88 passed, 2 skipped in 14.20s",
+        "Tests: 2 failed, 31 passed, 33 total",
+        "An error occurred (ExpiredToken) when calling the PutObject operation",
+        "error: login denied for key [redacted:aws-key] in region us-east-1",
+        "street, zip code, city, country",
+        "姓名、电话、地址、邮编",
+        "The default limit of the query is 10, but I get 20 rows.",
+        "The user is called twice on every reload.",
+        "The cart is cached for 5 minutes although the header says no-store.",
+        "Let's use recursion for the inner loop.",
+        "Show me the commits in all projects.",
+    ],
+)
+def test_output_of_programs_lists_and_faults_are_not_kept(prompt: str) -> None:
+    """Also where a line of a log stands alone."""
+    assert kept(prompt) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "type_", "scope"),
+    [
+        ("The default batch size of the importer is 500.", Type.FACT, Scope.PROJECT),
+        ("Preview listens on port 4173.", Type.FACT, Scope.PROJECT),
+        ("The timeout for the bank's API is 8 seconds.", Type.FACT, Scope.PROJECT),
+        ("The read-only user of the replica is called reporter.", Type.FACT, Scope.PROJECT),
+        ("预发集群的 redis 是 redis-pre-01。", Type.FACT, Scope.PROJECT),
+        ("支付接口的限流是每分钟 300 次。", Type.FACT, Scope.PROJECT),
+        ("All topic names start with acme-.", Type.PREFERENCE, Scope.PROJECT),
+        ("Let's use Zod for all the request validation.", Type.DECISION, Scope.PROJECT),
+        ("The retry limit for mails is now 5 instead of 3.", None, Scope.PROJECT),
+        ("我们的 Node 已经升级到 20。", Type.DECISION, Scope.PROJECT),
+        ("Next is the import of the price list.", Type.PROGRESS, Scope.PROJECT),
+        ("What remains is the migration of the old images.", Type.PROGRESS, Scope.PROJECT),
+        ("The exporter works in staging, only the retry logic is left.", Type.PROGRESS, Scope.PROJECT),
+        ("In every project I want tests to run before a commit.", None, Scope.USER),
+        ("不管哪个项目,变量名一律用英文。", None, Scope.USER),
+        ("所有项目都一样:接口必须写文档。", None, Scope.USER),
+    ],
+)
+def test_plain_statements_are_kept(prompt: str, type_: Type | None, scope: Scope) -> None:
+    """A value, a name or a place of something, what comes next, and what holds in every project."""
+    one = only(prompt)
+    assert one.scope is scope
+    assert type_ in (None, one.type)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "content"),
+    [
+        (
+            "Table names always start with dim_ or fact_; they never carry a date.",
+            "Table names always start with dim_ or fact_; they never carry a date.",
+        ),
+        ("日志表的分区键一律叫 log_date,写成 yyyyMMdd。", "日志表的分区键一律叫 log_date,写成 yyyyMMdd。"),
+        ("The importer is finished. Next is the exporter.", "The importer is finished; next is the exporter."),
+    ],
+)
+def test_sentences_keep_their_second_half(prompt: str, content: str) -> None:
+    """What follows a semicolon or a comma belongs to what it is about."""
+    assert only(prompt).content == content
+
+
+def test_a_changed_mind_gives_up_what_it_names() -> None:
+    """`I changed my mind about A: B` keeps B and gives up A; a number alone names nothing that could be given up."""
+    one = only("I changed my mind about tabs: from now on indent with two spaces, please.")
+    assert (one.revokes, one.replaces) == ("tabs", True)
+    assert only("The retry limit for mails is now 5 instead of 3.").revokes == ""

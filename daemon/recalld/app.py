@@ -109,7 +109,10 @@ class Daemon:
         try:
             await self._stopping.wait()
         finally:
-            system.notify("STOPPING=1")
+            if (
+                not self.damage
+            ):  # then this process goes on with another daemon, and its manager has to wait for nothing
+                system.notify("STOPPING=1")
             await self._close()
 
     def stop(self) -> None:

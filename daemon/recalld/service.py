@@ -252,7 +252,9 @@ class Service:
         selection = inject.for_start(standing, given, spent, config, lambda item: files.says(item.content), share)
         selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
         name = projects.name(db, at.project_id)
-        notice = _notice(db, at, name, now, selection.pinned_left_out) if config.notice and event.source == "startup" else ""
+        notice = (
+            _notice(db, at, name, now, selection.pinned_left_out) if config.notice and event.source == "startup" else ""
+        )
         return _Injection(inject.block(name, selection.groups), selection, notice=notice)
 
     def _for_prompt(

@@ -12,7 +12,7 @@ from recalld import system
 from recalld.app import AlreadyRunningError, Daemon
 from recalld.cli.logfile import NAME
 from recalld.config import PrivacyConfig
-from recalld.errors import RecalldError
+from recalld.errors import DamagedError, RecalldError
 from recalld.install.running import holder
 from recalld.paths import Paths
 from recalld.redact import Redactor
@@ -20,8 +20,8 @@ from recalld.store.migrate import NewerDatabaseError
 
 LOG_BYTES = 1_000_000
 LOG_FILES = 3
-NEWER_DATABASE = 78
-"""EX_CONFIG of <sysexits.h>; the unit's RestartPreventExitStatus= names it."""
+HOPELESS = 78
+"""EX_CONFIG of <sysexits.h>; the unit's RestartPreventExitStatus= names it: starting again cannot help."""
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def run(paths: Paths, *, debug: bool) -> int:
         log.error("%s", error)  # noqa: TRY400  # one line says it all
         if not shown:
             print(f"recalld: {error}", file=sys.stderr)
-        return NEWER_DATABASE if isinstance(error, NewerDatabaseError) else 1
+        return HOPELESS if isinstance(error, NewerDatabaseError | DamagedError) else 1
     except Exception:
         log.exception("the daemon failed")
         raise

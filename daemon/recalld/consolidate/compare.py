@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from recalld.consolidate.alignment import RELATED_SHARE, TOPIC_SHARE, Chunk, Pair, version_of, weight
+from recalld.consolidate.revision import one_work, revised
 from recalld.consolidate.values import other_value, replaceable
 from recalld.statement import HARD, Statement, parse
 
@@ -21,6 +22,8 @@ PARAPHRASE_COSINE = 0.8
 NAMED_WORDS = 2
 """So many plain words of the older one, denied by the newer, name it."""
 OPPOSITE_SHARE = 0.6
+AGREED_SHARE = 0.75
+AGREED_COSINE = 0.5
 TRANSLATED_COSINE = 0.55
 COVERED_SHARE = 0.45
 """A statement that says less than this part of another one is not the same said again."""
@@ -43,13 +46,16 @@ class Comparison(msgspec.Struct, frozen=True):
     """relation, and for a statement that says it changes something: how well the older one fits as what is changed.
 
     topic: 0..1, the shared part of what they are about. cue: the newer one names the older value as given up.
-    replaceable: each has a value of its own, in the same environment.
+    replaceable: each has a value of its own, in the same environment. revised: both name a version of one thing.
+    one_work: as notes on progress they are about one piece of work.
     """
 
     relation: Relation
     topic: float
     cue: bool = False
     replaceable: bool = False
+    revised: bool = False
+    one_work: bool = False
 
 
 def compare(content: str, older: str, cosine: float = 0.0) -> Comparison:
@@ -61,7 +67,9 @@ def compare(content: str, older: str, cosine: float = 0.0) -> Comparison:
         return Comparison(Relation.SAME, 1.0)
     cue = here and _names_old_value(pair)
     relation = Relation.DIFFERS if cue else _relation(pair, cosine)
-    return Comparison(relation, pair.topic, cue, here and replaceable(pair, cosine))
+    return Comparison(
+        relation, pair.topic, cue, here and replaceable(pair, cosine), here and revised(pair), one_work(pair)
+    )
 
 
 def _relation(pair: Pair, cosine: float) -> Relation:
@@ -102,9 +110,17 @@ def _same(pair: Pair, cosine: float) -> Relation | None:
         enough = weight(pair.new.atoms) >= COVERED_SHARE * weight(pair.old.atoms)
         return Relation.COVERED if enough and _same_role(pair) else None
     reworded = pair.total_share >= 0.5 and cosine >= PARAPHRASE_COSINE and not _single_slot(pair)
-    if reworded and not any(chunk.hard for chunk in extra_new + extra_old):
+    if (reworded or _both_agree(pair, cosine)) and not any(chunk.hard for chunk in extra_new + extra_old):
         return Relation.SAME
     return None
+
+
+def _both_agree(pair: Pair, cosine: float) -> bool:
+    """Whether both deny the same and assert the same instead: "never deleted, only cancelled"."""
+    old = {atom.text: atom.positive for atom in pair.shared_old if atom.kind != "han"}
+    shared = [atom.positive for atom in pair.shared_new if old.get(atom.text) is atom.positive]
+    near = pair.share >= AGREED_SHARE and pair.total_share >= TOPIC_SHARE and cosine >= AGREED_COSINE
+    return near and any(shared) and not all(shared)
 
 
 def _translated(pair: Pair, cosine: float) -> bool:

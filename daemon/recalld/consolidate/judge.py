@@ -9,6 +9,7 @@ from recalld.config import ConflictConfig
 from recalld.consolidate.alignment import RELATED_SHARE
 from recalld.consolidate.changes import Add, Change, Drop, Relate, Supersede, Touch, Update
 from recalld.consolidate.compare import Comparison, Relation, compare
+from recalld.consolidate.revision import without_version
 from recalld.consolidate.trust import Confirm, confirmation, may_change
 from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, timestamp
 from recalld.statement import parse
@@ -202,20 +203,50 @@ class Judgement:
                 *confirmed,
                 *(m for m, s, c in here if m.type is Type.PROGRESS and _same_work(c)),
             ]
-        changed = [m for m, _, c in here if c.cue or (self._says_change() and c.relation in CONTRARY)]
+        changed = [
+            m for m, _, c in here if c.cue or (self._says_change() and (_revised(m, c) or c.relation in CONTRARY))
+        ]
         if not changed and self._says_change():
             loose = [(c.topic + s, m) for m, s, c in here if c.replaceable and c.topic >= REPLACED_TOPIC]
             loose = [(fit, m) for fit, m in loose if m.type not in {Type.LESSON, Type.PROGRESS}]
             changed = [max(loose, key=lambda item: item[0])[1]] if loose else []
         return [*confirmed, *changed]
 
+    def left_over(self, changes: Sequence[Change]) -> list[Change]:
+        """What stays true of memories that `changes` supersede, where only one clause of them names what has changed."""
+        gone = {one for change in changes if isinstance(change, Add) for one in change.supersedes}
+        return [
+            Add(
+                candidate=Candidate(
+                    content=rest,
+                    type=memory.type,
+                    scope=memory.scope,
+                    confidence=memory.confidence,
+                    origin=memory.origin,
+                    tags=memory.tags,
+                    aliases=memory.aliases,
+                    prompt_id=self.candidate.prompt_id,
+                ),
+                pinned=memory.pinned,
+            )
+            for memory, _, comparison in self.found
+            if memory.id in gone
+            and _revised(memory, comparison)
+            and (rest := without_version(memory.content, self.candidate.content))
+        ]
+
     def _says_change(self) -> bool:
         return self.candidate.replaces or bool(self.candidate.revokes) or parse(self.candidate.content).changes
 
 
+def _revised(memory: Memory, comparison: Comparison) -> bool:
+    """Whether another version of what `memory` names is told; what was learnt with the old one stays true."""
+    return comparison.revised and memory.type is not Type.LESSON
+
+
 def _same_work(comparison: Comparison) -> bool:
     """Whether two notes on progress are about one piece of work."""
-    return comparison.relation is not Relation.APART and comparison.topic >= RELATED_SHARE
+    return comparison.one_work or (comparison.relation is not Relation.APART and comparison.topic >= RELATED_SHARE)
 
 
 _STRENGTH = {

@@ -51,8 +51,9 @@ def plan(
         return [*changes, known_before]
     given_up = tuple(change.id for change in changes if isinstance(change, Supersede))
     rest = [n for n in known.values() if n.memory.id not in given_up]
-    outcome = Judgement(candidate, rest, policy, now, source, confirm).outcome()
-    return _joined(changes, outcome, known)
+    judgement = Judgement(candidate, rest, policy, now, source, confirm)
+    outcome = judgement.outcome()
+    return [*judgement.left_over(outcome), *_joined(changes, outcome, known)]
 
 
 def _joined(changes: list[Change], outcome: list[Change], known: dict[str, Neighbour]) -> list[Change]:

@@ -46,8 +46,9 @@ def replaceable(pair: Pair, cosine: float) -> bool:
     old = [chunk for chunk in pair.only_old if chunk.weight >= 1 and not chunk.head]
     if not new or not old:
         return False
-    if _numbers(new) and _numbers(old):
-        return _dimension(new) == _dimension(old)
+    held = [Chunk(kept) for chunk in new if (kept := tuple(atom for atom in chunk.atoms if atom.positive))]
+    if _numbers(held) and _numbers(old):
+        return _dimension(held) == _dimension(old)
     if any(chunk.hard for chunk in new) and any(chunk.hard for chunk in old):
         return not (pair.new.open and pair.old.open) and _one_kind(new, old) and _same_predicate(pair)
     said = [*pair.shared_new, *pair.shared_old]

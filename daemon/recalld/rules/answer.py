@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from recalld.model import Candidate, Origin, Turn, Type
 from recalld.rules import rewrite, vetoes
 from recalld.rules.judge import Judge
 from recalld.rules.languages import table_of
 from recalld.rules.split import Sentence, sentences, size
+from recalld.rules.split import bare as blank
 from recalld.rules.tags import tags_of
 
 _SEARCHING = re.compile(
@@ -75,7 +77,7 @@ def from_answer(turn: Turn, judge: Judge) -> list[Candidate]:
         if outright and opinion.keep is not None and opinion.keep < (0.1 if wanted else 0.3):
             continue
         given = vetoes.Statement(one.text, one.bare, one, table, cut=False)
-        content = rewrite.content(given)
+        content = rewrite.content(_whole(given, turn.answer))
         if content:
             found.append(
                 (
@@ -85,6 +87,14 @@ def from_answer(turn: Turn, judge: Judge) -> list[Candidate]:
             )
     found.sort(key=lambda pair: -pair[0])
     return [candidate for _, candidate in found[:_MOST]]
+
+
+def _whole(given: vetoes.Statement, answer: str) -> vetoes.Statement:
+    """With what stands in front of a semicolon: the second half of a finding seldom holds alone."""
+    whole = f"{given.sentence.before}; {given.text}"
+    if whole not in answer or given.language.dangling.search(blank(whole)):
+        return given
+    return replace(given, text=whole, bare=blank(whole))
 
 
 def _asks_for_cause(one: Sentence) -> bool:

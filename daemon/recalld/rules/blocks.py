@@ -13,9 +13,23 @@ _LOG = re.compile(
     r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ,]+\d\d:\d\d|\[?\d\d:\d\d:\d\d|"
     r"[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|"
     r"CRITICAL|SEVERE|FAILED|PASSED|FAIL|PASS)\b[\]:\s]|\w*Warning: |Process finished with|"
-    r"(?:错误|警告|エラー)[:：]|(?:ld|cc|gcc|clang|bash|zsh|sh|git|ssh|curl|docker|node|python3?|"
+    r"(?:错误|警告|报错|异常|エラー)[:：]|(?:ld|cc|gcc|clang|bash|zsh|sh|git|ssh|curl|docker|node|python3?|"
     r"java|cargo|go): .*(?:not found|error|denied|fail|No such)|(?:npm|yarn|pnpm) (?:ERR!|WARN|"
     r"error|warn)|(?:error|warning)(?:\[\w+\])?:|E {2,}|\w+\.\w{1,4}:\d+(?::\d+)?:)"
+)
+_LEVEL = r"(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|SEVERE|NOTICE)"
+_STAMPED = re.compile(  # a time or a date in front of a level, a level in front of what reports it
+    rf"^\s*\[?(?:[\w./-]{{2,20}}[T ,]+){{0,2}}\d\d:\d\d:\d\d[\w.,:+ -]{{0,12}}\]?.{{0,40}}?\b{_LEVEL}\b|"
+    rf"^\s*\[?\d{{2,4}}[-/.]\d\d[-/.]\d{{2,4}}[T ,]+\d\d:\d\d|^\s*(?:\[?[\w.$/-]+\]?:? )?[\[(<]?{_LEVEL}[\])>]?:? +[\[(]?(?=[\w.$/-]*[A-Z._/$])[\w.$/-]+[\])]?(?::| [-–] )"
+)
+_TALLY = re.compile(  # the last line of a test run
+    r"(?i)^[\s=*-]*(?:(?:tests?|test suites?|snapshots?|suites|ran|test result):? (?:\w+\. )?)?(?:\d+ (?:passed|failed|skipped|errors?|warnings?|"
+    r"xfailed|xpassed|deselected|passing|failing|pending|todo|total|assertions?|failures?|ignored|tests? (?:passed|failed)|"
+    r"tests?(?= (?:in|ran)\b))\b[,;. ]*)+(?:(?:in|ran in) [\d.]+ ?\w+)?[\s=.()\d:s-]*$|^\s*build (?:failed|successful) in \d"
+)
+_REPORTED = re.compile(
+    r"^\s*An error occurred(?: \(\w+\))? (?:when|while|during|in) |^\s*(?:[\w.-]+:? ){0,2}(?:error|exception|denied|unauthorized|invalid|failed)\b.*\[redacted:",
+    re.IGNORECASE,
 )
 _TRACE = re.compile(
     r"^\s*(?:Traceback \(|at [\w.$<>/@-]+[ (]|File \"|(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?:: |"
@@ -76,13 +90,18 @@ def paragraphs(text: str) -> list[list[str]]:
     return [paragraph for paragraph in found if paragraph]
 
 
+def reported(line: str) -> bool:
+    """Whether a program printed this, wherever it stands: a stamped log line, the tally of a test run, an error's text."""
+    return any(pattern.search(line) for pattern in (_STAMPED, _TALLY, _REPORTED))
+
+
 def _foreign(line: str) -> bool:
     """Whether no person wrote this line for this turn."""
     if line.lstrip().startswith((">", "&gt;")):
         return True
     if len(line) > 2000 and line.count(" ") * 12 < len(line) and line.isascii():
         return True
-    if any(pattern.match(line) for pattern in (_LOG, _TRACE, _DIFF, _TABLE, _SHELL, _URL, _CODE)):
+    if reported(line) or any(pattern.match(line) for pattern in (_LOG, _TRACE, _DIFF, _TABLE, _SHELL, _URL, _CODE)):
         return True
     if _CODE_END.search(line) and not line.rstrip().endswith((".;", "；")) and re.search(r"[=(){}<>]|::|->", line):
         return True

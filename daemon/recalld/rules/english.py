@@ -165,7 +165,7 @@ ENGLISH = Language(
     ),
     opener=re.compile(
         r"^(?:(?:remember|do not forget|don't forget) to (?=(?:always|never)\b)|"
-        r"[^,:]{0,30},? ?(?:final (?:answer|decision|call|verdict)|changed our minds?)(?: [^:,]{2,30})?:\s+|"
+        r"[^,:]{0,30},? ?(?:final (?:answer|decision|call|verdict)|changed (?:our|my) minds?)(?: [^:,]{2,40})?:\s+|"
         r"(?:ok(?:ay)?|k|so|well|hey|hi|hello|oh|ah|hm+|um|and|but|also|yes|yep|yeah|no|nope|nah|"
         r"right|great|nice|cool|thanks|thank you|thx|good|perfect|sure|alright|anyway|anyways|"
         r"actually|basically|honestly|btw|by the way|fyi|for your information|for the record|"
@@ -173,7 +173,8 @@ ENGLISH = Language(
         r"heads[- ]up|just so you know|just fyi|psa|note|note to self|please note|nb|n\.b\.|"
         r"one more thing|one thing|another thing|oh and|side note|remember|please remember|"
         r"keep in mind|bear in mind|(?:save|store|keep|record|write|jot|note) this(?: down)?|for (?:your|the) (?:notes|memory|records)|don't forget|do not forget|never forget|for future reference|you (?:should|need to|must|ought to) know|for context|some (?:background|context)|"
-        r"(?:good|worth) (?:to know|knowing|remembering|noting)|"
+        r"(?:good|worth) (?:to know|knowing|remembering|noting)|to be (?:clear|precise|exact|specific)|just to be (?:clear|sure)|"
+        r"(?:a )?(?:quick|short|little|bit of) (?:background|context)(?: (?:first|before we (?:start|begin)|up front))?(?=[:,] (?!(?:this|that|it|these|there|here)\b))|"
         r"for reference|as a reminder|reminder|quick note|important|please|pls|from now on|"
         r"from here on(?: out)?|going forward|in (?:the )?future|as (?:i )?said|as mentioned|"
         r"as agreed|again|once again|turns out|it turns out|turned out|lesson learn(?:ed|"
@@ -231,7 +232,7 @@ ENGLISH = Language(
         ),
         re.compile(
             r"^(?:(?:and|so|ok|okay|actually),? )*(?:no (?:more|longer)|goodbye|bye|"
-            r"farewell) (?P<what>[^,.;!?]{2,60})"
+            r"farewell) (?P<what>[^,.;:!?]{2,60})"
         ),
         re.compile(
             r"(?P<what>the (?:decision|rule|plan|agreement|ban|requirement|convention|policy) (?:for|"
@@ -240,6 +241,10 @@ ENGLISH = Language(
         ),
     ),
     instead=(
+        words(
+            r"(?:we|i)(?:'ve| have)? changed (?:our|my) minds? (?:about|on|regarding) (?P<what>[^,.;:!?]{2,60}?)"
+            r"(?=[,.;:!?]| and | from now |$)"
+        ),
         words(
             r"(?:instead of|replac(?:es|ed|ing)|in place of) (?P<what>[^,.;!?]{2,60}?)(?=[,.;!]|$| by |"
             r" with | for | from )"

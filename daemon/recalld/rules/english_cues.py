@@ -104,7 +104,7 @@ CUES: tuple[Cue, ...] = (
         r"(?:we|we'll|we will|we'd)(?:'ll| will| now| only| always| never| no longer| don't| do not|"
         r" won't| will not)+ (?:use|go|stick|keep|support|ship|deploy|store|run|write|build|need|want|"
         r"take|have|do|target|allow|accept|depend|pin|publish|host)|(?:we|i) (?:dropped|scrapped|"
-        r"switched|moved|migrated|replaced|upgraded|raised|lowered|bumped|renamed|changed|retired|"
+        r"switched|moved|migrated|replaced|upgraded|raised|lowered|bumped|renamed|changed(?! (?:my|our) minds?)|retired|"
         r"adopted|introduced|abandoned)|no longer (?:use[ds]?|supports?|supported|need(?:ed|s)?|"
         r"appl(?:y|ies)|allowed|needs?)|goes to|stays? (?:at|on|with|in)|in favou?r of|"
         r"(?:will|shall) (?:be|stay|remain|live|use|run|go)|(?:is|are) (?:gone|history|dead|void|abolished|suspended|lifted|"

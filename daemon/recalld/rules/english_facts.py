@@ -5,7 +5,80 @@ from __future__ import annotations
 from recalld.model import Scope, Type
 from recalld.rules.table import Cue, cue
 
+_VALUE = (
+    r"(?:(?:about|around|at (?:most|least)|exactly|set to|fixed (?:at|to)|capped at|limited to|now|always|usually|still) )*"
+    r"(?:[$€£:]?\d[\w.,:%/-]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred)"
+)
+_NO_FAULT = r"(?!.*(?<![\w'])(?:but|wrong|should|although|though|why|somehow|reason|too|again|suddenly|bug|error|expected|weird|strange|40\d|50[0-4])(?![\w']))"
+_QUANTITY = (
+    r"(?:ports?|time-?outs?|sizes?|limits?|ttl|retention|intervals?|thresholds?|quotas?|capacity|periods?|budget|concurrency|"
+    r"parallelism|ceiling|caps?|maximum|minimum|max|min|replicas?|cache time|lifetime|grace period|tax rate)"
+)
+_NAMED = (
+    r"(?:accounts?|users?|roles?|buckets?|clusters?|databases?|queues?|topics?|hosts?|servers?|namespaces?|projects?|repo(?:sitory)?|"
+    r"environments?|channels?|teams?|networks?|zones?|groups?|vaults?|schemas?|registry|region|profile|workspace)"
+)
+
 FACTS: tuple[Cue, ...] = (
+    # plain facts: what has which value, or is where
+    cue(
+        Type.FACT,
+        0.9,
+        r"^"
+        + _NO_FAULT
+        + r"(?:(?:the|our|its|all|default) )*(?:[\w/.-]+ ){0,4}"
+        + _QUANTITY
+        + r"(?: (?:of|for|in|on|at|to|between|per) [^,.;:?]{2,50}?)? "
+        r"(?:is|are) " + _VALUE,
+        r"^"
+        + _NO_FAULT
+        + r"(?!(?:it|this|that|there|he|she|they|what|who)(?![\w']))[^,;:?]{2,50} (?:listens?|answers?) on (?:the )?(?:tcp |udp )?(?:port )?:?\d{2,5}",
+        r"^"
+        + _NO_FAULT
+        + r"(?:(?:the|our|all) )?(?:[\w-]+ ){0,2}(?:tests?|suite|builds?|jobs?|migrations|linting|docs|workers?|pipelines?|"
+        r"releases?|deploys?|deployments?) (?:run|build|start|deploy|go)(?:e?s)? (?:with|via|through|under) "
+        r"(?!(?:an?|the|no|some|all|errors?|problems?|issues?|warnings?|it|this|that|me|you)(?![\w']))\S+",
+        r"^(?:the|our) (?:[\w/.-]+ ){0,3}"
+        + _NAMED
+        + r"(?: (?:of|for|in|on|at) [^,.;:?]{2,40}?)? (?:is|are) (?:called|named) "
+        r"(?!(?:twice|again|from|by|with|when|on|before|after|the same|differently|wrong)(?![\w']))\S+",
+        r"^"
+        + _NO_FAULT
+        + r"(?!(?:it|this|that|there|the (?:culprit|error|problem|result|output|cause|issue)|what|current)(?![\w']))[^,;:?]{2,50} "
+        r"(?:is|are) (?=[\w.-]*\d)(?!v?\d)[a-z]\w*[.-][\w.-]+[.]?$",
+    ),
+    cue(
+        Type.FACT,
+        0.85,
+        r"^"
+        + _NO_FAULT
+        + r"(?!(?:it|this|that|there)(?![\w']))[^,;:?]{2,50} (?:is|are) (?:cached|kept|held|retained|stored|purged|rotated|polled|refreshed|capped|limited|throttled|"
+        r"archived|batched) (?:for|after|at|to|every) " + _VALUE,
+        r"^"
+        + _NO_FAULT
+        + r"(?!(?:it|this|that|there)(?![\w']))[^,;:?]{2,50} (?:is|are) (?:managed|hosted|administered|provisioned|orchestrated|tracked|documented) "
+        r"(?:in|on|by|with|via|through|at) (?!(?:progress|vain|the moment)(?![\w']))\S+",
+    ),
+    cue(
+        Type.PREFERENCE,
+        0.9,
+        r"^"
+        + _NO_FAULT
+        + r"(?:(?:all|every|our|the) )?(?:[\w/-]+ ){0,3}(?:names?|ids?|keys?|slugs?|titles?|labels?|prefix(?:es)?|identifiers?|tags?)"
+        r"(?: (?:in|of|for) [^,;:?]{2,30}?)? (?:(?:is|are) always (?!(?:null|empty|missing|undefined|none|late|the same)(?![\w']))|"
+        r"(?:always )?(?:start|begin|end)s? with (?!(?:an?|the|no) (?!prefix|suffix|capital|lower|upper|verb|noun|letter|ticket|type)))\S+",
+    ),
+    cue(
+        Type.DECISION,
+        0.9,
+        r"^(?!(?:the|a|my) (?:value|counter|result|output|sum|total|count|answer|index|response|number|error)(?![\w']))[^,;?]{3,60} (?:is|are) now "
+        + _VALUE
+        + r"[^,.;?]{0,30}?,? (?:instead of|rather than|and not|not) \w",
+        r"^(?:(?:ok|okay|so|alright|then|and|yes),? )*let's (?:use|go with|stick with|stay with|adopt|standardi[sz]e on|settle on) "
+        r"(?!(?:an?|the|this|that|it|these|those|another|some|my|your|one|both|two|something|option)(?![\w']))[\w.+#/-]+(?: [\w.+#/-]+){0,5}? "
+        r"(?:for|as) (?:the|our|all|every|background|[a-z-]+s(?=[.!]?$))(?! (?:[\w-]+ )?(?:tests?|moment|demo|time|first|next|example|beginning|start|loop|function|method|class|variable|case|line|block|branch|query|file|fix|"
+        r"button|header|argument|parameter|part|rest|string|array|list|snippet)(?![\w']))",
+    ),
     # conventions and standing facts
     cue(
         Type.PREFERENCE,
@@ -101,6 +174,15 @@ FACTS: tuple[Cue, ...] = (
         r"(?:is|are|went) (?:finally |now )?(?:out(?: of| the)?(?: the)? door|live|in production|out(?=[.,;]|$))|now comes",
     ),
     cue(Type.PROGRESS, 0.75, r"(?:blocked|stuck|waiting) (?:on|at|for|by)"),
+    cue(
+        Type.PROGRESS,
+        0.9,
+        r"^(?:(?:and|so|ok|okay),? )*(?:next|after that|then)(?: up)? (?:(?:is|are|comes?) (?!(?:it|this|that|there|to|not)(?![\w']))\S+|"
+        r"(?:we|i)(?:'ll| will| are going to)? (?:do|start|tackle|build|move on|continue|turn to|work on|take on)(?![\w']))",
+        r"^(?:(?:and|so|ok|okay),? )*(?:what|all that) (?:still )?(?:remains|is left|is missing)(?: now| to do| to be done)? is (?!(?:unclear|open|unknown|to be seen|the question|a mystery)(?![\w']))\S+",
+        r"only [^,.;?]{2,60} (?:is|are|remains?) (?:still )?(?:left|missing|to go|to do|open|remaining)(?=[.,;!]|$)",
+        r"^(?:tomorrow|next week|on (?:mon|tues|wednes|thurs|fri)day),? (?:i|we)(?:'ll| will)? (?:start|begin|continue|go on|carry on|pick up|tackle|resume|move on)(?: \S+){2,}",
+    ),
     cue(
         Type.PROGRESS,
         0.9,

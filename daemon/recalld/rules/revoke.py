@@ -34,8 +34,9 @@ def is_directive(given: Statement) -> bool:
 
 
 def named(given: Statement) -> str:
-    """What a kept statement gives up or puts something else in place of; "" if nothing."""
-    return _first(given.text, given.bare, (*given.language.revokes, *given.language.instead))
+    """What a kept statement gives up or puts something else in place of; "" if nothing, or only a number, which names nothing."""
+    found = _first(given.text, given.bare, (*given.language.revokes, *given.language.instead))
+    return "" if found.replace(".", "").isdigit() else found
 
 
 def alone(one: Sentence, language: Language) -> str:

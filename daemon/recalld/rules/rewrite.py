@@ -9,6 +9,7 @@ from recalld.rules.split import is_cjk, size
 from recalld.rules.table import Language
 from recalld.rules.vetoes import Statement, clauses
 
+_CLOSING = re.compile(r"(?:[\s,，;；:：–—、.。!！~～…]|(?<=\s)-)+$")  # "acme-" keeps its dash
 _TRAILING = " \t\n,，;；:：-–—、.。!！~～…"
 _OPENING = " \t,，;；:：-–—、.。!！~～…*•"
 _IDENTIFIER = re.compile(r"^[\w./@$-]*[0-9_./@$][\w./@$-]*|^\w+[A-Z]|^`|^\w+\(")
@@ -19,6 +20,9 @@ _OPEN_END = re.compile(
     r"going forward)\b)|\b(?:is|are|was|were|do|does|have|has|can|will|should|be|the|a|an|of)\W*$"
 )
 _ANNOUNCED = re.compile(r"[^,，;；:：]{3,40}[:：] ?(?=\S+ \S+ \S|[\u3040-\u9fff]{6})")  # "that's final then: ..."
+_GOES_ON = re.compile(  # what is done stands in the sentence before
+    r"(?:next|after that|then|tomorrow)(?: up)?,? (?:is|are|comes?|we|i)\b|(?:what|all that) (?:still )?(?:remains|is left|is missing)\b"
+)
 _FRAGMENT = 8  # words
 _MARK = "[redacted:"
 _MASKED_ASIDE = re.compile(r"\s?[(（][^()（）]*\[redacted:[a-z0-9-]+\][^()（）]*[)）]")
@@ -63,6 +67,8 @@ def content(given: Statement) -> str:
         if not before:
             return ""
         text = f"{before}; {text[0].lower()}{text[1:]}" if not is_cjk(given.language.code) else f"{before}，{text}"
+    elif _GOES_ON.match(bare) and (before := _before(given)):
+        text = f"{before}; {text[0].lower()}{text[1:]}"
     return finish(text, given.language.code)
 
 
@@ -133,7 +139,7 @@ _RENAMED = re.compile(
 
 def finish(text: str, code: str) -> str:
     """`text` as one written sentence: capital first (unless it is an identifier), one full stop, no line breaks."""
-    text = re.sub(r"\s+", " ", _FILLER.sub("", text)).strip(_TRAILING).strip()
+    text = _CLOSING.sub("", re.sub(r"\s+", " ", _FILLER.sub("", text)).lstrip(_TRAILING))
     text = _RENAMED.sub(
         lambda told: told["subject"] + (" is " if "'s" in told[0] or " is " in told[0][-5:] else " "), text
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recalld.rules.blocks import paragraphs
+from recalld.rules.blocks import paragraphs, reported
 
 _LONGEST = 800  # characters; more is no sentence
 _ABBREVIATION = re.compile(
@@ -18,7 +18,9 @@ _END = re.compile(
     r"(?<=[。！？!?；])[”’」』）\"')]*\s*(?=[^\s”’」』）\"')。！？!?…；])|(?<=…)\s+(?=\S)|"
     r"(?<=[~～])\s+(?=\S)"
 )
-_SEMICOLON = re.compile(r"(?<=\w{2});\s+(?=\S+\s+\S+)")
+_SEMICOLON = re.compile(  # not in front of a clause that is about the one before
+    r"(?<=\w{2});\s+(?!(?:it|its|it's|they|they're|them|their|he|she|this|that|these|those|otherwise|which)\b)(?=\S+\s+\S+)"
+)
 _CODE_SPAN = re.compile(r"`[^`\n]{1,200}`")
 _QUOTES = re.compile(
     r"\"[^\"\n]{2,400}\"|“[^”\n]{2,400}”|「[^」\n]{2,400}」|『[^』\n]{2,400}』|«[^»\n]{2,400}»|"
@@ -67,7 +69,7 @@ def sentences(text: str) -> list[Sentence]:
     """The sentences of `text`, in order, without code, logs, quotes and tables."""
     found: list[Sentence] = []
     for number, lines in enumerate(paragraphs(text)):
-        for piece in (piece for line in lines for piece in _pieces(line)):
+        for piece in (piece for line in lines for piece in _pieces(line) if not reported(piece)):
             before = found[-1].text if found else ""
             found.append(Sentence(piece, bare(piece), language(piece), before, number))
     return [one for one in found if len(one.text) <= _LONGEST]

@@ -26,6 +26,15 @@ _OURS = re.compile(
     r"prod|wir|unser\w*|projekt|nuestr\w+|proyecto|equipo)\b|我们|咱们|项目|仓库|组里|团队|公司|"
     r"プロジェクト|チーム|うち|弊社"
 )
+_LISTED = re.compile(  # names in a row, with nothing said of them
+    r"^(?!.*\b(?:no|not|never|always|kein|sin)\b)(?:[\w./-]+(?: [\w./-]+)?, ){2,}(?:(?:and|or|und|y) )?[\w./-]+(?: [\w./-]+)?[.!]?$|"
+    r"^(?:[^，,、。\s]{1,5}[，,、] ?){2,}(?:和|还有|以及)?[^，,、。\s]{1,5}[。.]?$"
+)
+_EVERYWHERE = re.compile(  # "in every project", "no matter which project"
+    r"\b(?:in|for|across|to) (?:all|every|any|each)(?: single)?(?: of)?(?: (?:the|my))?(?: other)? projects?(?! (?:managers?|members?|leads?|files?|"
+    r"folders?|director(?:y|ies)|names?|ids?|settings?|pages?|(?:of|in|under|within) (?:this|the|our))\b)(?: |[,.:;]|$)|\b(?:whatever|whichever|no matter (?:which|what)|regardless of the) project\b|"
+    r"(?:不管|无论|不论|不分)(?:是)?(?:在)?(?:哪个|哪一个|什么|啥)?项目|(?:所有|全部|任何|每个|各个)(?:的)?项目(?!成员|组|经理|文件|目录|名|的(?:人|成员|经理|负责人))"
+)
 _IDENTITY = re.compile(r"^(?:so |hi,? |hey,? )?(?:i'm|i am|my |i use|i work)|^(?:我(?!们)|本人)")
 
 
@@ -49,6 +58,8 @@ def _ordered(given: Statement, found: Cue | None) -> bool:
 def _unprompted(given: Statement, opinion: Opinion) -> float:
     """Where wording says little, the classifier decides; of very short sentences it must be certain."""
     keep = opinion.keep
+    if _LISTED.match(given.bare):
+        return 0.0
     if keep is None or keep < _ALONE or size(given.text) < (3 if keep >= 0.95 else 4):
         return 0.0
     return 0.6 + (keep - 0.6) / 2
@@ -86,6 +97,8 @@ def kind(given: Statement, found: Cue | None, opinion: Opinion) -> Type:
 
 def scope(content: str, given: Statement, found: Cue | None, type_: Type, opinion: Opinion) -> Scope:
     """`user` for what is about the person in any project, else `project`."""
+    if _EVERYWHERE.search(given.bare) and type_ in (Type.PREFERENCE, Type.DECISION, Type.FACT):
+        return Scope.USER
     ours = _OURS.search(given.bare) is not None
     if found and found.scope:
         return Scope.PROJECT if ours and type_ is Type.PREFERENCE else found.scope

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from recalld.statement import chinese, english
+from recalld.statement import chinese, english, words
 from recalld.statement.atoms import HAN, Statement
 from recalld.statement.quantities import quantity
 from recalld.statement.reading import Reading
@@ -45,6 +45,8 @@ def _read(reading: Reading, token: re.Match[str], following: str) -> None:
     elif token["number"]:
         _read_number(reading, token)
     else:
+        if token["word"].lower() in words.BREAKS:
+            reading.begin_clause(",")
         english.read_word(reading, token["word"], following, start)
 
 

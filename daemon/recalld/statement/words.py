@@ -74,6 +74,14 @@ BEFORE_VERB = PRONOUNS | _words(
 )
 # A word with a capital after one of these is a name, whatever it means else ("written in Go").
 MID_SENTENCE = _words("in on at by for from of to with via through is are was be use uses using and or the a over")
+# They stand between a name and its version; stems.
+VERSIONS = _words("version releas v upgrad updat bump mov switch 升 级 到 版 本 更 新 已 经")
+# Every note on progress has them; stems.
+PROGRESS = _words(
+    "next finish done complet start begin stop remain leav miss work still now tomorrow merg deploy review bug test pr fix commit 做 完 开 始 接 下 步 层 上 线 剩 一"
+)
+# What follows is a statement of its own: a denial does not reach it.
+BREAKS = _words("because although though whereas")
 DETERMINERS = _words(
     "a an the this that these those my our your its their each every no any all for of in on at by to from"
 )
@@ -137,7 +145,7 @@ SYNONYMS = {
     "documentation": "docs", "doc": "docs", "authentication": "auth", "authorisation": "authz", "ui": "ui",
     "frontend": "frontend", "front-end": "frontend", "backend": "backend", "back-end": "backend", "maximum": "max",
     "minimum": "min", "msg": "message", "app": "application", "apps": "application", "mongo": "mongodb",
-    "admins": "admin", "websocket": "websocket", "ws": "websocket", "req": "request", "forbidden": "forbid",
+    "admins": "admin", "remov": "delet", "websocket": "websocket", "ws": "websocket", "req": "request", "forbidden": "forbid",
 }  # fmt: skip
 
 ENVIRONMENTS = {

@@ -115,11 +115,11 @@ def put_back(database: Path, backups: Path, copy: Path, now: datetime) -> Path:
 def rescue(database: Path, backups: Path, now: datetime, damage: str) -> str:
     """Put a damaged database aside, and in its place its own rows if all can be read, else the newest good backup.
 
-    Returns what happened in a sentence, which the owner is told at the next start of a session. Raises StoreError where
-    that has happened too often.
+    Returns what happened in a sentence, which the owner is told at the next start of a session. Raises DamagedError
+    where that has happened too often.
     """
     if len(list(backups.glob(f"{ASIDE}{now:%Y%m%d}-*"))) >= MOST_A_DAY:
-        raise StoreError(
+        raise DamagedError(
             f"{database}: damaged for the {MOST_A_DAY + 1}th time today ({damage}); the disk may be failing. "
             f"`recalld restore-backup` goes back by hand"
         )

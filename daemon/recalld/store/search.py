@@ -56,8 +56,9 @@ __all__ = [
 ]  # fmt: skip
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-READ_CHARS = 2_400
-"""So much of a proposed memory's indexed text is read to score it; a memory is a sentence, only pasted pages are longer."""
+READ_CHARS = 800
+"""So much of a proposed memory's indexed text is read to score it. A memory is a sentence; of a pasted page the beginning
+says what it is about (BEAM, R@5 / R@10: 47.8 / 57.2 at 2,400, 50.2 / 58.6 at 800, 49.9 / 58.5 at 400)."""
 
 
 PAGES = 500
