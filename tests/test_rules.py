@@ -338,7 +338,6 @@ def test_training_gives_the_same_weights_again() -> None:
         "姓名、电话、地址、邮编",
         "The default limit of the query is 10, but I get 20 rows.",
         "The user is called twice on every reload.",
-        "The cart is cached for 5 minutes although the header says no-store.",
         "Let's use recursion for the inner loop.",
         "Show me the commits in all projects.",
     ],

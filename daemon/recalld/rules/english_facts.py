@@ -9,7 +9,7 @@ _VALUE = (
     r"(?:(?:about|around|at (?:most|least)|exactly|set to|fixed (?:at|to)|capped at|limited to|now|always|usually|still) )*"
     r"(?:[$€£:]?\d[\w.,:%/-]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred)"
 )
-_NO_FAULT = r"(?!.*(?<![\w'])(?:but|wrong|should|although|though|why|somehow|reason|too|again|suddenly|bug|error|expected|weird|strange|40\d|50[0-4])(?![\w']))"
+_NO_FAULT = r"(?!.*(?<![\w'])(?:but|wrong|should|although|though|why|somehow|reason|too|again|suddenly|bug|error|expected|weird|strange|fail(?:s|ed|ing)?|down|broken|crash(?:es|ed)?|with an? [45]0\d)(?![\w']))"
 _QUANTITY = (
     r"(?:ports?|time-?outs?|sizes?|limits?|ttl|retention|intervals?|thresholds?|quotas?|capacity|periods?|budget|concurrency|"
     r"parallelism|ceiling|caps?|maximum|minimum|max|min|replicas?|cache time|lifetime|grace period|tax rate)"
@@ -177,7 +177,7 @@ FACTS: tuple[Cue, ...] = (
     cue(
         Type.PROGRESS,
         0.9,
-        r"^(?:(?:and|so|ok|okay),? )*(?:next|after that|then)(?: up)? (?:(?:is|are|comes?) (?!(?:it|this|that|there|to|not)(?![\w']))\S+|"
+        r"^(?:(?:and|so|ok|okay),? )*(?:next|after that|then)(?: up)? (?:(?:is|are|comes?) (?!(?:it|this|that|there|to|not|unclear|a bit)(?![\w']))\S+|"
         r"(?:we|i)(?:'ll| will| are going to)? (?:do|start|tackle|build|move on|continue|turn to|work on|take on)(?![\w']))",
         r"^(?:(?:and|so|ok|okay),? )*(?:what|all that) (?:still )?(?:remains|is left|is missing)(?: now| to do| to be done)? is (?!(?:unclear|open|unknown|to be seen|the question|a mystery)(?![\w']))\S+",
         r"only [^,.;?]{2,60} (?:is|are|remains?) (?:still )?(?:left|missing|to go|to do|open|remaining)(?=[.,;!]|$)",

@@ -1,10 +1,10 @@
 """Finding memories by meaning: the vectors of each partition.
 
-Vectors are int8 in `vec_...`, a row each. Which to compare exactly is decided by their signs, one bit a dimension:
-`sig_...` holds those of 256 memories in a row, which numpy reads at once and keeps as long as nothing changes. The 100
-nearest of 10,000 / 20,000 take 0.3 / 0.5 ms so, 0.2 / 0.3 where they are kept; sorting rows by Hamming distance in SQL
-took 0.8 / 1.5, vec0 of sqlite-vec with bits 1.5 / 3.1, with int8 3.2 / 6.4. Plain tables also filter before they sort, leave no bytes behind under `secure_delete`, and open
-in any sqlite3.
+Vectors are int8 in `vec_...`, a row each, compared exactly by sqlite-vec. Which to compare is decided by their signs,
+one bit a dimension: `sig_...` holds those of 256 memories in a row, which numpy reads at once and keeps as long as
+nothing changes. The 100 nearest of 10,000 / 20,000 take 0.3 / 0.5 ms so, 0.2 / 0.3 where they are kept; sorting rows by
+Hamming distance in SQL took 0.8 / 1.5, vec0 of sqlite-vec with bits 1.5 / 3.1, with int8 3.2 / 6.4. Plain tables also
+filter before they sort, leave no bytes behind under `secure_delete`, and open in any sqlite3.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recalld.errors import StoreError
 from recalld.store.tables import Hit, edition, exists, listed, owner, renew
@@ -112,14 +112,16 @@ def nearest(
     if len(keys) > limit * COARSE:
         distance = _distances(signs, asked)
         keys = keys[np.argpartition(distance, limit * COARSE)[: limit * COARSE]]
-    rows: list[tuple[int, bytes]] = db.execute(  # type: ignore[assignment]
-        f"select key, value from vec_{partition} where key in (select value from json_each(?))", listed(keys.tolist())
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        f"""select key, vec_distance_cosine(vec_int8(value), vec_int8(?)) from vec_{partition}
+            where key in (select value from json_each(?))""",
+        (_int8(vector), *listed(keys.tolist())),
     ).fetchall()
-    if not rows:
-        return []
-    found = _by_memory(rows, _unit(rows, len(vector)), vector)
-    best = heapq.nsmallest(limit, ((-cosine, seq) for seq, cosine in found.items()))
-    return [Hit(seq, -opposite) for opposite, seq in best]
+    found: dict[int, float] = {}
+    for key, distance in rows:
+        found[key >> CHUNK_BITS] = min(distance, found.get(key >> CHUNK_BITS, 2.0))
+    best = heapq.nsmallest(limit, ((distance, seq) for seq, distance in found.items()))
+    return [Hit(seq, 1.0 - distance) for distance, seq in best]
 
 
 def compare(

@@ -63,7 +63,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         if self.statuses:
             limit(f"m.status in ({','.join('?' * len(self.statuses))})", *self.statuses)
         if self.projects is not None:
-            limit(f"(m.project_id is null or m.project_id in ({','.join('?' * len(self.projects))}))", *self.projects)
+            limit(
+                f"""((m.scope in ('user', 'org') and m.project_id is null)
+                     or (m.scope = 'project' and m.project_id in ({",".join("?" * len(self.projects))})))""",
+                *self.projects,
+            )
         if self.scope:
             limit("m.scope = ?", self.scope)
         if self.type:

@@ -152,6 +152,7 @@ create index memories_partition on memories (scope, project_id, status, type);
 create index memories_pinned on memories (scope, project_id) where pinned = 1 and status = 'active';
 create index memories_pending on memories (scope, project_id) where status = 'pending';
 create index memories_useful on memories (scope, project_id, useful_count) where useful_count > 0;
+create index memories_session on memories (source_session) where source_session is not null;
 create index memories_superseded_by on memories (superseded_by) where superseded_by is not null;
 
 -- Related memories; each pair stands once, the smaller id first.
@@ -292,7 +293,7 @@ create table injection_items (
     used         integer check (used in (0, 1)),
     primary key (injection_id, rank)
 ) strict, without rowid;
-create index injection_items_memory on injection_items (memory);
+create index injection_items_memory on injection_items (memory) where given = 1;
 
 -- Spend ----------------------------------------------------------------------------------------------------------
 
