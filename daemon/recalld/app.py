@@ -28,7 +28,7 @@ from recalld.paths import Paths, claude_config_dir, spooled
 from recalld.pulse import Pulse
 from recalld.service import Service
 from recalld.settings import Settings
-from recalld.store import jobs, memories, meta, rescue, usage
+from recalld.store import jobs, memories, meta, rescue, search, usage
 from recalld.store.store import Store, utc_now
 from recalld.vectors import Model
 from recalld.verbs import registry
@@ -309,8 +309,11 @@ async def maintain_now(store: Store, settings: Settings, paths: Paths, *, force:
     if not force and not await store.read(maintain.due, now):
         return None
     repaired = await store.mend(maintain.repair)  # first: a backup has to be sound
-    saved = await store.outside(maintain.back_up, paths.backups, now, keep)
+    saved = await store.beside(maintain.back_up, paths.backups, now, keep)
     report = await store.act("maintain", None, False, maintain.tidy, now, keep)
+    for place in await store.read(search.partitions):
+        while await store.write(search.merge, place):
+            pass
     await store.outside(maintain.shrink)
     return msgspec.structs.replace(report, backup=str(saved), repaired=repaired)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from recalld.config import PrivacyConfig
 from recalld.redact.table import PROVIDERS, Rule
@@ -40,6 +41,9 @@ _EMAILS = Rule(
 _MARK = re.compile(r"(\[redacted:[a-z0-9-]{1,40}\])")
 _ROUNDS = 10  # a mask may uncover the next secret, where they are glued together; no text needs more
 
+SHORT_CHARS = 300
+"""Paths and names, the same with every event, are masked once."""
+
 
 class Redactor:
     """Masks secrets, and what the owner lists in `[privacy]`. Masking twice changes nothing more."""
@@ -56,9 +60,13 @@ class Redactor:
                 if word
             ),
         )
+        self._remembered = lru_cache(maxsize=256)(self._masked)
 
     def redact(self, text: str) -> str:
         """`text` with `[redacted:name]` in place of each secret."""
+        return self._remembered(text) if len(text) <= SHORT_CHARS else self._masked(text)
+
+    def _masked(self, text: str) -> str:
         for _ in range(_ROUNDS):
             masked = self._once(text)
             if masked == text:

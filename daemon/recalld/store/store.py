@@ -164,6 +164,19 @@ class Store:
             self.suspicious.set()
             raise
 
+    async def beside(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `fn(db, ...)` on a reading connection of its own, in nobody's way: for what takes long."""
+
+        def work() -> T:
+            db = open_reader(self.path)
+            try:
+                with translated(self.path):
+                    return fn(db, *args, **kwargs)
+            finally:
+                db.close()
+
+        return await asyncio.to_thread(work)
+
     async def close(self) -> None:
         """Finish what runs, fold the WAL back into the database, close."""
         await self._reading.run(self._reader.close)
