@@ -39,7 +39,8 @@ _EMAILS = Rule(
 )
 
 _MARK = re.compile(r"(\[redacted:[a-z0-9-]{1,40}\])")
-_ROUNDS = 10  # a mask may uncover the next secret, where they are glued together; no text needs more
+# A mask may uncover the next secret where they are glued together; in a long text so many rounds would take seconds.
+_ROUNDS, _ROUNDS_IF_LONG, _LONG_CHARS = 10, 4, 20_000
 
 SHORT_CHARS = 300
 """Paths and names, the same with every event, are masked once."""
@@ -67,7 +68,7 @@ class Redactor:
         return self._remembered(text) if len(text) <= SHORT_CHARS else self._masked(text)
 
     def _masked(self, text: str) -> str:
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if len(text) < _LONG_CHARS else _ROUNDS_IF_LONG):
             masked = self._once(text)
             if masked == text:
                 break
