@@ -23,17 +23,17 @@ from recalld.store.store import Store
 
 HANGING = """
 import sys, threading
-from recalld import app, pulse
+from recalld import chores, pulse
 from recalld.cli import foreground
 from recalld.paths import find
 
-async def hang(self, arguments):
+async def hang(store, settings, paths, arguments):
     if arguments["thread"] == "loop":
         threading.Event().wait(60)
     fn = lambda db: threading.Event().wait(60)
-    await (self._store.write(fn) if arguments["thread"] == "writer" else self._store.read(fn))
+    await (store.write(fn) if arguments["thread"] == "writer" else store.read(fn))
 
-app.Daemon._call_hang = hang
+chores.CHORES["hang"] = hang
 pulse.STUCK_S, pulse.BEAT_S, pulse.MISSED = 0.2, 0.1, int(sys.argv[1])
 sys.exit(foreground.run(find(), debug=False))
 """

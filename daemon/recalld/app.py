@@ -1,4 +1,4 @@
-"""The composition root: the daemon and all its parts, and the same verbs without a daemon."""
+"""The composition root: the daemon and all its parts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from recalld import __version__, maintain, system, wire
+from recalld import __version__, chores, maintain, system, wire
+from recalld.chores import CHORES
 from recalld.doors.socket import Door, success
 from recalld.errors import DamagedError, RecalldError, StoreError, UnavailableError
 from recalld.known_files import KnownFiles
 from recalld.learn import Learner
-from recalld.model import Status, timestamp
 from recalld.paths import Paths, claude_config_dir, spooled
 from recalld.pulse import Pulse
 from recalld.service import Service
 from recalld.settings import Settings
-from recalld.store import jobs, memories, meta, rescue, search, usage
+from recalld.store import rescue
 from recalld.store.store import Store, utc_now
 from recalld.vectors import Model
 from recalld.verbs import registry
@@ -53,6 +51,10 @@ ANSWER_S = 1.0
 
 MODEL_PATIENCE_S = 10.0
 """Learning waits so long for the model; one that has to be fetched may take longer."""
+
+
+QUEUES = ("past", "retry")
+"""What is asked for in these is work for the queue."""
 
 
 class AlreadyRunningError(UnavailableError):
@@ -198,25 +200,32 @@ class Daemon:
 
     async def _upkeep(self) -> None:
         if time.monotonic() - self._started > UPKEEP_DELAY.total_seconds():
-            await maintain_now(self._store, self._settings, self._paths, force=False)
+            await chores.upkeep(self._store, self._settings, self._paths, force=False)
 
     async def _answer(self, request: wire.Request) -> bytes:
         self._model.look()
         if request.door == "hook":
             return await self._service.hook(request)
         arguments = wire.call_arguments(request.payload)
-        if (own := getattr(self, f"_call_{request.name}", None)) is not None:
-            return success(await own(arguments))
-        source = str(arguments.pop("source", "cli"))
-        context = self._service.context(source)
-        answer = await registry.call(self._store, context, request.name, arguments)
-        if request.name == "past":
-            self._wake()  # it queued turns
+        own = {"status": self._status, "stop": self._stop_soon}
+        if request.name in own:
+            answer = await own[request.name](arguments)
+        elif request.name in CHORES:
+            answer = await CHORES[request.name](self._store, self._settings, self._paths, arguments)
+        else:
+            context = self._service.context(str(arguments.pop("source", "cli")))
+            answer = await registry.call(self._store, context, request.name, arguments)
+        if request.name in QUEUES:
+            self._wake()
         return success(answer)
 
-    async def _call_status(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _stop_soon(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        asyncio.get_running_loop().call_later(0.05, self.stop)
+        return {"stopping": os.getpid()}
+
+    async def _status(self, arguments: dict[str, Any]) -> dict[str, Any]:
         with contextlib.suppress(TimeoutError, StoreError):
-            self._facts = await asyncio.wait_for(self._store.read(store_status), ANSWER_S)
+            self._facts = await asyncio.wait_for(self._store.read(chores.store_status), ANSWER_S)
         facts, problem = self._facts, self._pulse.problem
         choice = await self._learner.choice()
         return {
@@ -235,108 +244,6 @@ class Daemon:
             "healthy": problem is None,
             "last_error": problem or self._settings.error or self._worker.last_error or facts["last_error"],
         }
-
-    async def _call_pause(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.pause, timestamp(utc_now()))
-        return {"paused": True}
-
-    async def _call_resume(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._store.write_durably(meta.resume, timestamp(utc_now()))
-        return {"paused": False}
-
-    async def _call_stop(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        asyncio.get_running_loop().call_later(0.05, self.stop)
-        return {"stopping": os.getpid()}
-
-    async def _call_maintain(self, arguments: dict[str, Any]) -> Any:
-        return await _maintain(self._store, self._settings, self._paths, dry_run=bool(arguments.get("dry_run")))
-
-    async def _call_repair(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        return {"repaired": await self._store.mend(maintain.repair)}
-
-    async def _call_retry(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        revived = await self._store.write(jobs.revive, utc_now())
-        self._wake()
-        return {"revived": revived}
-
-
-class Direct:
-    """The verbs on the database itself, for when no daemon runs: text search only, no hooks."""
-
-    def __init__(self, paths: Paths) -> None:
-        """Raises ConfigError, StoreError."""
-        paths.ensure()
-        self._paths = paths
-        self._settings = Settings(paths.config)
-        self._store = Store(paths.database, paths.backups)
-        self._service = Service(self._store, self._settings, utc_now, Path.home())
-
-    async def call(self, verb: str, arguments: dict[str, Any]) -> Any:
-        """What `verb` answers, as plain data like that of the daemon."""
-        if verb in ("pause", "resume"):
-            change = meta.pause if verb == "pause" else meta.resume
-            await self._store.write_durably(change, timestamp(utc_now()))
-            return {"paused": verb == "pause"}
-        if verb == "maintain":
-            dry_run = bool(arguments.get("dry_run"))
-            return msgspec.to_builtins(await _maintain(self._store, self._settings, self._paths, dry_run=dry_run))
-        if verb == "status":
-            return await self._store.read(store_status)
-        if verb == "retry":
-            return {"revived": await self._store.write(jobs.revive, utc_now())}
-        arguments = dict(arguments)
-        context = self._service.context(str(arguments.pop("source", "cli")))
-        return msgspec.to_builtins(await registry.call(self._store, context, verb, arguments))
-
-    async def close(self) -> None:
-        """Close the database."""
-        await self._store.close()
-
-
-@contextlib.asynccontextmanager
-async def direct(paths: Paths) -> AsyncIterator[Direct]:
-    """`Direct` for the length of a block."""
-    opened = Direct(paths)
-    try:
-        yield opened
-    finally:
-        await opened.close()
-
-
-async def maintain_now(store: Store, settings: Settings, paths: Paths, *, force: bool) -> maintain.Report | None:
-    """Do the daily upkeep, if it is due or `force` says so."""
-    now, keep = utc_now(), settings.current.keep
-    if not force and not await store.read(maintain.due, now):
-        return None
-    repaired = await store.mend(maintain.repair)  # first: a backup has to be sound
-    saved = await store.beside(maintain.back_up, paths.backups, now, keep)
-    report = await store.act("maintain", None, False, maintain.tidy, now, keep)
-    for place in await store.read(search.partitions):
-        while await store.write(search.merge, place):
-            pass
-    await store.outside(maintain.shrink)
-    return msgspec.structs.replace(report, backup=str(saved), repaired=repaired)
-
-
-async def _maintain(store: Store, settings: Settings, paths: Paths, *, dry_run: bool) -> maintain.Report | None:
-    if dry_run:
-        return await store.read(maintain.plan, utc_now(), settings.current.keep)
-    return await maintain_now(store, settings, paths, force=True)
-
-
-def store_status(db: Any) -> dict[str, Any]:
-    """The part of `status` that the database knows."""
-    spend = usage.spent(db, usage.day_start(utc_now()))
-    return {
-        "memories": memories.count(db, memories.Filter()),
-        "pending": memories.count(db, memories.Filter(statuses=(Status.PENDING,))),
-        "projects": db.execute("select count(*) from projects").get,
-        "jobs": msgspec.to_builtins(jobs.counts(db)),
-        "spend": msgspec.to_builtins(spend),
-        "last_error": jobs.last_error(db),
-        "rescued": meta.get(db, meta.RESCUED),
-        "paused": meta.get(db, meta.PAUSED) is not None,
-    }
 
 
 _NOT_KNOWN: dict[str, Any] = {

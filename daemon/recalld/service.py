@@ -10,24 +10,22 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import apsw
 import msgspec
 
-from recalld import asking, capture, inject, project, query, recall, window, wire
+from recalld import asking, capture, project, wire
 from recalld.breaker import Breaker
 from recalld.config import Config
-from recalld.known_files import KnownFiles, Said
+from recalld.giving import Chosen, Giver, receipt
+from recalld.known_files import KnownFiles
 from recalld.model import timestamp
 from recalld.redact import Redactor
-from recalld.scored import Scored
 from recalld.settings import Settings
-from recalld.store import conflicts, injections, memories, meta, projects, search, turns
-from recalld.store.injections import Considered, Receipt
+from recalld.store import injections, meta, projects, turns
+from recalld.store.injections import Receipt
 from recalld.store.store import Clock, Store
 from recalld.store.turns import Where
-from recalld.transcript.held import given_ids
 from recalld.verbs.context import Context, where
 
 log = logging.getLogger(__name__)
@@ -40,18 +38,6 @@ DEADLINE_S = {"prompt": 0.2, "stop": 0.22, "session-start": 0.8, "session-end": 
 
 COMMANDS = 1_000
 """So many prompt ids of slash commands and the like are remembered, to leave out their Stop as well."""
-
-QUERY_CHARS = 500
-"""So much of a prompt is kept with its receipt."""
-
-
-class _Injection(msgspec.Struct, frozen=True):
-    """What recall has chosen for an event, before it is sent and recorded."""
-
-    block: str
-    selection: inject.Selection
-    query: str = ""
-    notice: str = ""
 
 
 class Service:
@@ -77,7 +63,7 @@ class Service:
         self._home = home
         self._wake = wake
         self._touch = touch
-        self._known_files = known_files or KnownFiles(home / ".claude")
+        self._giver = Giver(settings, known_files or KnownFiles(home / ".claude"))
         self._recent: dict[tuple[str, ...], float] = {}
         self.breaker = Breaker()
         self._commands: deque[str] = deque(maxlen=COMMANDS)
@@ -150,13 +136,13 @@ class Service:
         at = await self._store.write(self._begin, event, now)
         if at is None:
             return wire.NO_REPLY
-        chosen = await self._store.read(self._for_start, event, at, now)
+        chosen = await self._store.read(self._giver.at_start, event, at, now)
         if not event.headless and (rescued := await self._store.read(meta.get, meta.RESCUED)):
             await self._store.write(meta.remove, meta.RESCUED)
             told = f"recalld: {rescued}" + chosen.notice.replace("recalld: ", " · ", 1)
             chosen = msgspec.structs.replace(chosen, notice=told)
-        receipt = _receipt(event.session_id, at, None, "SessionStart", chosen, now, begun)
-        await self._store.write(_given, receipt, now)
+        given = receipt(event.session_id, at, None, "SessionStart", chosen, now, begun)
+        await self._store.write(_given, given, now)
         return wire.reply_context("SessionStart", chosen.block, chosen.notice)
 
     async def prompt_submitted(self, event: wire.PromptSubmitted, *, captured: bool) -> bytes:
@@ -174,9 +160,9 @@ class Service:
         if seen is None or isinstance(seen, project.Place):
             return wire.NO_REPLY
         at, chosen = seen
-        receipt = _receipt(event.session_id, at, event.prompt_id, "UserPromptSubmit", chosen, now, begun)
+        given = receipt(event.session_id, at, event.prompt_id, "UserPromptSubmit", chosen, now, begun)
         turn = said if captured and event.spoken else None
-        if await self._store.write(self._prompted, event, turn, at, receipt, now):
+        if await self._store.write(self._prompted, event, turn, at, given, now):
             self._wake()
         return wire.reply_context("UserPromptSubmit", chosen.block)
 
@@ -243,23 +229,9 @@ class Service:
             turns.mark_compacted(db, event.session_id, now)
         return at
 
-    def _for_start(self, db: apsw.Connection, event: wire.SessionStarted, at: Where, now: datetime) -> _Injection:
-        config = self._settings.current.memory
-        standing = recall.standing(db, partitions(at), now, config, at.branch)
-        given, files = self._held(db, event, resumed=event.source == "resume")
-        spent = injections.tokens_given(db, event.session_id)
-        share = window.share(*turns.context(db, event.session_id))
-        selection = inject.for_start(standing, given, spent, config, lambda item: files.says(item.content), share)
-        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
-        name = projects.name(db, at.project_id)
-        notice = (
-            _notice(db, at, name, now, selection.pinned_left_out) if config.notice and event.source == "startup" else ""
-        )
-        return _Injection(inject.block(name, selection.groups), selection, notice=notice)
-
     def _for_prompt(
         self, db: apsw.Connection, event: wire.PromptSubmitted, said: str, now: datetime
-    ) -> tuple[Where, _Injection] | project.Place | None:
+    ) -> tuple[Where, Chosen] | project.Place | None:
         """What a prompt is given, and where it was said; only the place where its project is not known yet."""
         place = self._place(db, event, now)
         if isinstance(place, project.Place):
@@ -268,34 +240,7 @@ class Service:
             place = where(place, self._cwd(event), found)
         if place is None:
             return None
-        return place, self._recalled(db, event, said, place, now)
-
-    def _recalled(
-        self, db: apsw.Connection, event: wire.PromptSubmitted, said: str, at: Where, now: datetime
-    ) -> _Injection:
-        config = self._settings.current.memory
-        asked = query.build(said, turns.last_turn(db, event.session_id), now)
-        if asked.silent or not event.spoken:
-            return _Injection("", inject.NOTHING)
-        embedder = self._store.vectors.embedder if self._store.vectors else None
-        places = partitions(at)
-        filters = recall.Filters(min_confidence=config.min_confidence)
-        ranked = recall.rank(db, places, asked, embedder, now, config, filters, context=False)
-        given, files = self._held(db, event, resumed=turns.session(db, event.session_id) is None)
-        fitting = [item.seq for item in ranked if item.similarity >= config.similarity_threshold]
-        vectors: dict[int, Any] = {}
-        for place in places if len(fitting) > 1 else ():
-            vectors |= search.vectors(db, place, fitting)
-        spent = injections.tokens_given(db, event.session_id)
-        share = window.share(*turns.context(db, event.session_id))
-
-        def known(item: Scored) -> bool:
-            return item.similarity >= config.similarity_threshold and files.says(item.content)
-
-        selection = inject.for_prompt(ranked, given, spent, config, vectors, known, share)
-        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
-        block = inject.block(projects.name(db, at.project_id), selection.groups)
-        return _Injection(block, selection, query=said[:QUERY_CHARS])
+        return place, self._giver.for_prompt(db, event, said, place, self._store.vectors, now)
 
     def _prompted(
         self,
@@ -334,18 +279,6 @@ class Service:
         capture.fill(db, prompt_id, now, answer=answer)
         capture.end(db, prompt_id, now)
 
-    def _held(
-        self, db: apsw.Connection, event: wire.SessionStarted | wire.PromptSubmitted, *, resumed: bool
-    ) -> tuple[set[str], Said]:
-        """What Claude has already: the ids this session was given, and what Claude Code reads by itself.
-
-        resumed: the transcript may tell of injections that we do not know of.
-        """
-        path = event.transcript_path
-        shown = given_ids(Path(path)) if resumed and path else frozenset()
-        files = self._known_files.at(event.project_dir or event.cwd, path)
-        return injections.given(db, event.session_id) | _whole_ids(db, shown), files
-
     def _repeated(self, *key: str) -> bool:
         """Whether the same was said within the last REPEAT_S; notes that it was said now."""
         now = time.monotonic()
@@ -353,12 +286,6 @@ class Service:
         repeated = key in self._recent
         self._recent[key] = now
         return repeated
-
-
-def partitions(at: Where) -> list[str]:
-    """What a question asked there may see."""
-    shared = [search.partition("user", None), search.partition("org", None)]
-    return shared if at.project_id is None else [search.partition("project", at.project_id), *shared]
 
 
 def _given(db: apsw.Connection, receipt: Receipt, now: datetime) -> None:
@@ -370,49 +297,3 @@ def _session_over(db: apsw.Connection, session_id: str, now: datetime) -> None:
     for prompt_id in turns.open_turns(db, session_id):
         capture.end(db, prompt_id, now, interrupted=True)
     turns.mark_ended(db, session_id, now)
-
-
-def _receipt(
-    session_id: str, at: Where, prompt_id: str | None, event: str, chosen: _Injection, now: datetime, begun: float
-) -> Receipt:
-    return Receipt(
-        session_id=session_id, project_id=at.project_id, prompt_id=prompt_id, event=event, query=chosen.query,
-        at=timestamp(now), tokens=chosen.selection.tokens, ms=round((time.perf_counter() - begun) * 1000, 2),
-        items=tuple(
-            Considered(
-                memory=item.id, score=item.score, similarity=item.similarity, given=item.given, reason=item.reason
-            )
-            for item in chosen.selection.considered
-        ),
-    )  # fmt: skip
-
-
-def _notice(db: apsw.Connection, at: Where, name: str | None, now: datetime, left_out: int) -> str:
-    """The line for the user at the start of a session; empty where there is nothing to tell.
-
-    left_out: how many pinned memories found no room.
-    """
-    wanted = memories.Filter(projects=() if at.project_id is None else (at.project_id,))
-    known = memories.count(db, wanted)
-    pending = asking.count(db, at)
-    if not known and not pending:
-        return ""
-    parts = [f"recalld: {known} {'memory' if known == 1 else 'memories'}" + (f" for {name}" if name else "")]
-    if learnt := injections.learnt_since_last(db, at.project_id, now):
-        parts.append(f"learnt {learnt} last time")
-    if unsettled := len(conflicts.unsettled(db, wanted)):
-        parts.append(f"{unsettled} {'conflict' if unsettled == 1 else 'conflicts'} to settle")
-    if pending:
-        parts.append(f"{pending} to confirm (`recalld inbox`)")
-    if left_out:
-        parts.append(f"{left_out} pinned ones do not fit (unpin some)")
-    return " · ".join(parts)
-
-
-def _whole_ids(db: apsw.Connection, short: frozenset[str]) -> set[str]:
-    """The memories whose ids begin with these prefixes."""
-    return {
-        row[0]
-        for prefix in short
-        for row in db.execute("select id from memories where id between ? and ?", (prefix, prefix + "g"))
-    }

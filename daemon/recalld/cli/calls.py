@@ -40,10 +40,10 @@ def directly(paths: Paths, verb: str, arguments: dict[str, Any]) -> Any:
     """What `verb` answers from the database itself. Raises RecalldError."""
     import asyncio  # late: the way through the daemon needs none of this
 
-    from recalld import app
+    from recalld.direct import direct
 
     async def work() -> Any:
-        async with app.direct(paths) as opened:
+        async with direct(paths) as opened:
             return await opened.call(verb, arguments)
 
     return asyncio.run(work())

@@ -15,8 +15,8 @@ from recalld.evaluate.files import CaseFile, Id, Prompt, Remembered
 from recalld.evaluate.house import House, house
 from recalld.evaluate.ranking import rank
 from recalld.evaluate.result import Result, Tick
+from recalld.giving import partitions
 from recalld.model import Memory, new_id, timestamp
-from recalld.service import partitions
 from recalld.store import injections
 from recalld.store.turns import Where
 

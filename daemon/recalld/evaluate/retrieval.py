@@ -14,7 +14,7 @@ from recalld.evaluate.files import CaseFile, Corpus, Id, Question
 from recalld.evaluate.house import House, house
 from recalld.evaluate.ranking import Ranked, rank
 from recalld.evaluate.result import Result, Tick
-from recalld.service import partitions
+from recalld.giving import partitions
 from recalld.store.store import utc_now
 from recalld.store.turns import Where
 
