@@ -186,10 +186,10 @@ def test_vectors_of_a_model_no_longer_in_use_are_not_written(tmp_path: Path) -> 
     with transaction(db):
         held = changes.Vectors(changes.use_model(db, old.name, old.dim), old)
         used = changes.Vectors(changes.use_model(db, new.name, new.dim), new)
-        changes.put_vectors(db, held, [(1, "user", "We use pnpm.")])
+        changes.put_vectors(db, held, [(1, "user", "We use pnpm.", "[]")])
         assert not db.table_exists("main", "vec_user")
-        changes.put_vectors(db, used, [(1, "user", "We use pnpm.")])
-        changes.put_vectors(db, held, [(2, "user", "We use npm.")])
+        changes.put_vectors(db, used, [(1, "user", "We use pnpm.", "[]")])
+        changes.put_vectors(db, held, [(2, "user", "We use npm.", "[]")])
         assert db.execute("select key >> 4, length(value) from vec_user").fetchall() == [(1, 64)]
     db.close()
 
