@@ -113,7 +113,7 @@ def unused(db: apsw.Connection, turn: Turn) -> list[Given]:
         """select i.injection_id, i.memory, m.content from injection_items i join injections j using (injection_id)
            join sessions s using (session_id) join memories m on m.id = i.memory
            where j.session_id = ?1 and i.given = 1 and i.used is not 1 and m.content <> ''
-             and (j.prompt_id = ?2 or j.at <= coalesce(?4, ?3))
+             and (j.prompt_id = ?2 or j.at < coalesce(?4, ?3))
              and (s.compacted_at is null or s.compacted_at > ?3 or j.at >= s.compacted_at)""",
         (turn.session_id, turn.prompt_id, turn.started_at, turn.ended_at),
     ).fetchall()
