@@ -21,8 +21,8 @@ Kind = Literal["map", "file", "git", "jj", "hg", "folder"]
 
 NAME_CHARACTERS = 80
 REFRESH = timedelta(days=1)
-TICK_S = 0.02
-"""A file system's clock ticks every 1 to 10 ms, and our own times end at milliseconds."""
+TICK_S = 0.001
+"""Our own times end at milliseconds, a file's birth does not."""
 
 _log = logging.getLogger(__name__)
 
