@@ -121,10 +121,11 @@ def test_a_copied_place_is_a_new_project(world: World) -> None:
     """As long as the original is where it was, its copy is another one; also after the original has moved."""
     for name, make in (("repo", repository), ("folder", folder)):
         top = make(world.home / name)
-        project = world.project(top)
+        # Seen clearly after it was made: stored times end at milliseconds, and this test is as fast as that.
+        project = world.project(top, now=datetime.now(UTC) + timedelta(seconds=1))
         copy = world.home / f"{name}-copy"
         shutil.copytree(top, copy)
-        copied = world.project(copy)
+        copied = world.project(copy, now=datetime.now(UTC) + timedelta(seconds=1))
         assert copied != project
         top.rename(world.home / f"{name}-moved")
         assert world.project(world.home / f"{name}-moved") == project

@@ -21,8 +21,6 @@ Kind = Literal["map", "file", "git", "jj", "hg", "folder"]
 
 NAME_CHARACTERS = 80
 REFRESH = timedelta(days=1)
-TICK_S = 0.001
-"""Our own times end at milliseconds, a file's birth does not."""
 
 _log = logging.getLogger(__name__)
 
@@ -220,8 +218,7 @@ def _was_there(row: PlaceRow, place: Place) -> bool:
     The top of a file system says nothing: its inode is the same on every disk.
     """
     born = _born(place.root)
-    seen = moment(row.last_seen_at).timestamp() + TICK_S
-    return born is not None and born <= seen and not os.path.ismount(place.root)
+    return born is not None and born <= moment(row.last_seen_at).timestamp() and not os.path.ismount(place.root)
 
 
 def _born(path: str) -> float | None:
