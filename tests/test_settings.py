@@ -171,7 +171,6 @@ def test_what_other_tools_changed_meanwhile_stays(path: Path, backups: Path) -> 
     [
         ('{\n  // mine\n  "a": 1\n}', 2),
         ('{\n  "a": 1,\n}', "[23]"),
-        ('\ufeff{"a": 1}', 1),
         ("", 1),
         ("  \n", 1),
         ('{\n "a": {\n  "b"', 3),
@@ -200,6 +199,32 @@ def test_what_is_not_plain_json_is_refused_with_its_line(
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["settings.json"]
     assert not backups.exists()
+
+
+@pytest.mark.parametrize(
+    "data", ['{\n  // mine\n  "a": 1\n}', '{\n  "a": 1, /* mine */\n  "b": 2\n}', '{\n  "a": 1,\n}']
+)
+def test_comments_are_refused_with_the_reason(data: str, path: Path, backups: Path) -> None:
+    """B87: Claude Code reads no settings with comments or trailing commas; a hook put into them would never run."""
+    before = write(path, data)
+    with pytest.raises(
+        ConfigError, match=r"settings\.json:[23]: Claude Code ignores .*take them out; nothing was changed"
+    ):
+        settings.add_hooks(path, WANTED, backups)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("data", ["\ufeff{}", '\ufeff{\r\n    "a": 1\r\n}\r\n', '\ufeff\n{"hooks": {}}'])
+def test_a_byte_order_mark_stays(data: str, path: Path, backups: Path) -> None:
+    """B87: Claude Code minds no byte order mark: the settings behind it are edited, and it is there afterwards."""
+    before = write(path, data)
+    settings.add_hooks(path, WANTED, backups)
+    edited = path.read_bytes()
+    assert edited.startswith("\ufeff".encode())
+    assert json.loads(edited.decode("utf-8-sig"))["hooks"]["Stop"]
+    assert set(settings.registered(path)) == set(WANTED)
+    settings.remove_hooks(path, backups)
+    assert path.read_bytes() == (before if b"hooks" not in before else "\ufeff\n{}".encode())
 
 
 def test_a_read_only_file_is_refused(path: Path, backups: Path) -> None:

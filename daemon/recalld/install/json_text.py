@@ -1,19 +1,22 @@
 """Editing a JSON document as text, so that everything not edited stays byte for byte as it was.
 
-Positions are offsets into the text, which must be valid JSON (`json.loads` it first). A path is the keys and
-indexes that lead from the root to a value, as in `("hooks", "Stop", 0)`.
+Positions are offsets into the text, which must be valid JSON (`load` it first) but for a byte order mark. A path is the
+keys and indexes that lead from the root to a value, as in `("hooks", "Stop", 0)`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from recalld.errors import ConfigError
 
 Key = str | int
-_BLANK = re.compile(r"[ \t\r\n]*")
+_BLANK = re.compile(r"\ufeff?[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
@@ -24,6 +27,39 @@ class Member(NamedTuple):
     start: int
     value: int
     end: int
+
+
+def load(text: str, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """The document's value. Raises json.JSONDecodeError; its position is that in the text, but for the mark."""
+    return json.loads(text.removeprefix("\ufeff"), parse_constant=parse_constant)
+
+
+def plain(text: str, path: Path, reader: str = "") -> object:
+    """What the text of the file at `path` holds. Raises ConfigError with the line where it is not plain JSON.
+
+    reader: the program that reads it, if that one takes nothing else either.
+    """
+
+    def constant(name: str) -> NoReturn:
+        raise refusal(path, line_of(text, text.find(name)), f"not plain JSON: {name}")
+
+    if not text.strip("\ufeff \t\r\n"):
+        # Its owner's program may be in the middle of writing it: to fill it now would lose what comes.
+        raise refusal(path, 1, "the file is empty; write {} into it, or delete it, and try again")
+    try:
+        return load(text, constant)
+    except json.JSONDecodeError as error:
+        what = f"not plain JSON: {error.msg[0].lower()}{error.msg[1:]} (column {error.colno})"
+        if reader and error.doc[error.pos :].lstrip().startswith(("//", "/*", "}", "]", ",")):
+            what = f"{reader} ignores a file with comments or trailing commas; take them out"
+        raise refusal(path, error.lineno, what) from error
+    except RecursionError as error:
+        raise refusal(path, 1, "not plain JSON: nested too deeply") from error
+
+
+def refusal(path: Path, line: int, what: str) -> ConfigError:
+    """The error for a file that is left alone."""
+    return ConfigError(f"{path}:{line}: {what}; nothing was changed")
 
 
 def _skip(text: str, at: int) -> int:
@@ -79,7 +115,7 @@ def append(text: str, path: Sequence[Key], value: object, key: str | None = None
         depth = _indentation(text, at)
         newline = _newline(text)
         # An empty document has no style yet: it gets the usual one.
-        spread = "\n" in text.strip() or text.strip() in ("{}", "[]")
+        spread = "\n" in text.strip() or text.strip("\ufeff \t\r\n") in ("{}", "[]")
         lead, close = (newline + depth + unit, newline + depth) if spread else ("", "")
         end, cut = at + 1, _skip(text, at + 1)
     name = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
@@ -123,4 +159,4 @@ def _unit(text: str) -> str:
 def _indentation(text: str, at: int) -> str:
     """The blanks at the beginning of the line that offset `at` is on."""
     begin = text.rfind("\n", 0, at) + 1
-    return text[begin : _skip(text, begin)] if _skip(text, begin) <= at else ""
+    return text[begin : _skip(text, begin)].lstrip("\ufeff") if _skip(text, begin) <= at else ""

@@ -1,20 +1,20 @@
 """recalld's entries in Claude Code's `settings.json`: put in, and taken out again, beside whatever else is there.
 
 The file belongs to its owner and to other tools. Only our entries are touched, in the text itself (`json_text`), so
-order, indentation and unknown keys stay as they are; a file that is not plain JSON is left alone.
+order, indentation and unknown keys stay as they are. A file that is not plain JSON is left alone: Claude Code 2.1
+reads none with a comment or a trailing comma in it (a byte order mark it does not mind), so that hooks put into one
+would never run.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any, NoReturn
+from typing import Any
 
-from recalld.errors import ConfigError
 from recalld.install import json_text, shared_file
 
 Entry = Mapping[str, object]
@@ -106,7 +106,7 @@ def remove_hooks(path: Path, backups: Path) -> shared_file.Outcome:
         if text is None:
             return None
         left = _without_ours(text, path)
-        ours_alone = left != text and json.loads(left) == {} and not _backup(target, backups).exists()
+        ours_alone = left != text and json_text.load(left) == {} and not _backup(target, backups).exists()
         return None if ours_alone else left
 
     return shared_file.rewrite(path, edit)
@@ -157,10 +157,10 @@ def _without_ours(text: str, path: Path) -> str:
 
 
 def _insert(text: str, wanted: Mapping[str, Entry]) -> str:
-    if "hooks" not in json.loads(text):
+    if "hooks" not in json_text.load(text):
         return json_text.append(text, (), {event: [_group(wanted[event])] for event in wanted}, "hooks")
     for event, entry in wanted.items():
-        if event in json.loads(text)["hooks"]:
+        if event in json_text.load(text)["hooks"]:
             text = json_text.append(text, ("hooks", event), _group(entry))
         else:
             text = json_text.append(text, ("hooks",), [_group(entry)], event)
@@ -169,39 +169,21 @@ def _insert(text: str, wanted: Mapping[str, Entry]) -> str:
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
     """The settings, checked as far as we edit them. Raises ConfigError with the line of what is wrong."""
-    root = _plain_json(text, path)
+    root = json_text.plain(text, path, "Claude Code")
     if not isinstance(root, dict):
-        raise _refusal(path, json_text.line_of(text, json_text.find(text, ())), "the settings are not an object")
+        raise json_text.refusal(
+            path, json_text.line_of(text, json_text.find(text, ())), "the settings are not an object"
+        )
     hooks = root.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise _refusal(path, json_text.line_of(text, json_text.find(text, ("hooks",))), '"hooks" is not an object')
+        raise json_text.refusal(
+            path, json_text.line_of(text, json_text.find(text, ("hooks",))), '"hooks" is not an object'
+        )
     for event in HOOK_EVENTS:
         if not isinstance(hooks.get(event, []), list):
             line = json_text.line_of(text, json_text.find(text, ("hooks", event)))
-            raise _refusal(path, line, f'"{event}" is not a list')
+            raise json_text.refusal(path, line, f'"{event}" is not a list')
     return root
-
-
-def _plain_json(text: str, path: Path) -> object:
-    def constant(name: str) -> NoReturn:
-        raise _refusal(path, json_text.line_of(text, text.find(name)), f"not plain JSON: {name}")
-
-    if text.startswith("\ufeff"):
-        raise _refusal(path, 1, "not plain JSON: it starts with a byte order mark")
-    if not text.strip(" \t\r\n"):
-        # Claude Code may be in the middle of writing it: to fill it now would lose what comes.
-        raise _refusal(path, 1, "the file is empty; write {} into it, or delete it, and try again")
-    try:
-        return json.loads(text, parse_constant=constant)
-    except json.JSONDecodeError as error:
-        what = f"not plain JSON: {error.msg[0].lower()}{error.msg[1:]} (column {error.colno})"
-        raise _refusal(path, error.lineno, what) from error
-    except RecursionError as error:
-        raise _refusal(path, 1, "not plain JSON: nested too deeply") from error
-
-
-def _refusal(path: Path, line: int, what: str) -> ConfigError:
-    return ConfigError(f"{path}:{line}: {what}; nothing was changed")
 
 
 def _backup(target: Path, backups: Path) -> Path:
