@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from recalld.client import Client
+from recalld import calling
 from recalld.errors import UnavailableError
 from recalld.paths import Paths, find
 
@@ -25,15 +25,15 @@ def ask(verb: str, /, *, writes: bool = False, timeout_s: float = PATIENCE_S, **
     given = {name: value for name, value in arguments.items() if value is not None}
     try:
         if writes:
-            Client(paths.socket, PATIENCE_S).call("status")
+            calling.call(paths.socket, "status", {}, PATIENCE_S)
         else:
-            return Client(paths.socket, timeout_s).call(verb, **given)
+            return calling.call(paths.socket, verb, given, timeout_s)
     except UnavailableError as error:
         if not isinstance(error.__cause__, OSError):
             raise
         _explain(paths, verb, hung=isinstance(error.__cause__, TimeoutError))
         return directly(paths, verb, given)
-    return Client(paths.socket, max(timeout_s, 2 * PATIENCE_S)).call(verb, **given)
+    return calling.call(paths.socket, verb, given, max(timeout_s, 2 * PATIENCE_S))
 
 
 def directly(paths: Paths, verb: str, arguments: dict[str, Any]) -> Any:
