@@ -13,6 +13,10 @@ class InputError(RecalldError):
     """A request is wrong: an unknown id, an ambiguous prefix, a bad value."""
 
 
+class NotFoundError(InputError):
+    """What a request names is not there."""
+
+
 class ConflictError(RecalldError):
     """A write was based on an older version of the memory than the stored one."""
 

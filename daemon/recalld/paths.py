@@ -57,6 +57,16 @@ class Paths:
         return self.runtime / "recalld.sock"
 
     @property
+    def http_token(self) -> Path:
+        """What whoever uses the HTTP door has to show."""
+        return self.state / "http.token"
+
+    @property
+    def http_facts(self) -> Path:
+        """Where the HTTP door is, while it serves: {url, port, pid}."""
+        return self.state / "http.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the one daemon of this home; beside the database, since that is what it guards."""
         return self.data / "daemon.lock"

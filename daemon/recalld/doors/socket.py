@@ -10,6 +10,7 @@ import os
 import socket
 import stat
 import struct
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ BACKLOG = 256
 CHECK_EVERY_S = 2.0
 """How often the socket file is looked for; a cleaner of temp folders may have removed it."""
 
+_KEEP_FILE: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+"""From 3.13 on asyncio would remove the socket's file on closing, also that of systemd, which listens on."""
+
 Answer = Callable[[wire.Request], Awaitable[bytes]]
 
 
@@ -51,7 +55,9 @@ class Door:
         """
         listening = inherited or self._bind()
         self._inode = None if inherited else _inode(self._path)
-        self._server = await asyncio.start_unix_server(self._serve, sock=listening, limit=MAX_REQUEST_BYTES)
+        self._server = await asyncio.start_unix_server(
+            self._serve, sock=listening, limit=MAX_REQUEST_BYTES, **_KEEP_FILE
+        )
 
     async def keep(self) -> None:
         """Bind anew whenever the socket file is gone or is another's; runs until cancelled."""
@@ -102,10 +108,13 @@ class Door:
         assert task is not None
         self._open.add(task)
         try:
-            if _peer_uid(writer.get_extra_info("socket")) != os.getuid():
-                log.warning("a process of another user was turned away")
+            if (uid := _peer_uid(writer.get_extra_info("socket"))) != os.getuid():
+                log.warning(
+                    "a process of another user was turned away: uid %d, but only %d is answered", uid, os.getuid()
+                )
                 return
-            data = await asyncio.wait_for(_read(reader), READ_DEADLINE_S)
+            async with asyncio.timeout(READ_DEADLINE_S):
+                data = await _read(reader)
             writer.write(await self._reply(data))
             await writer.drain()
         except (OSError, TimeoutError, ValueError):

@@ -19,7 +19,8 @@ LEAST_USEFUL = -3
 class Considered(msgspec.Struct, frozen=True, kw_only=True):
     """A memory that was weighed for an injection.
 
-    given: whether it was put in. reason: why, or why not, in a word or two.
+    given: whether it was put in. reason: why, or why not, in a word or two. used: whether the answer used it, None
+    where that is not known.
     """
 
     memory: str
@@ -27,6 +28,7 @@ class Considered(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float
     given: bool
     reason: str
+    used: bool | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +175,16 @@ def latest(db: apsw.Connection, session_prefix: str | None, project_ids: Sequenc
     elif project_ids is not None:
         here = f"project_id in ({','.join('?' * len(project_ids))})" if project_ids else "project_id is null"
         condition, values = here, list(project_ids)
+    return _receipt(db, condition, values)
+
+
+def numbered(db: apsw.Connection, number: int) -> Receipt | None:
+    """The receipt of this number."""
+    return _receipt(db, "injection_id = ?", [number])
+
+
+def _receipt(db: apsw.Connection, condition: str, values: Sequence[Any]) -> Receipt | None:
+    """The newest receipt that fits."""
     row = db.execute(
         f"""select injection_id, session_id, project_id, prompt_id, event, query, at, tokens, ms
             from injections where {condition} order by injection_id desc limit 1""",
@@ -182,16 +194,86 @@ def latest(db: apsw.Connection, session_prefix: str | None, project_ids: Sequenc
         return None
     fields = dict(zip(Receipt.__struct_fields__[:-1], row, strict=True))
     items = db.execute(
-        "select memory, score, similarity, given, reason from injection_items where injection_id = ? order by rank",
+        "select memory, score, similarity, given, reason, used from injection_items where injection_id = ? order by rank",
         (fields["injection_id"],),
     )
     return Receipt(
         **fields,
         items=tuple(
-            Considered(memory=memory, score=score, similarity=similarity, given=bool(was_given), reason=reason)
-            for memory, score, similarity, was_given, reason in items
+            Considered(
+                memory=memory, score=score, similarity=similarity, given=bool(was_given), reason=reason,
+                used=None if used is None else bool(used),
+            )
+            for memory, score, similarity, was_given, reason, used in items
         ),
+    )  # fmt: skip
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A receipt in short. considered, given, used: how many memories; used is None where none is judged yet."""
+
+    injection_id: int
+    session_id: str
+    project: str | None
+    event: str
+    query: str
+    at: str
+    tokens: int
+    ms: float
+    considered: int
+    given: int
+    used: int | None
+
+
+def page(
+    db: apsw.Connection, session_prefix: str | None, project_ids: Sequence[int] | None, before: int | None, limit: int
+) -> list[Summary]:
+    """The newest receipts of the session and of these projects (none: of no project; None: all) older than `before`."""
+    parts, values = ["true"], []
+    if session_prefix:
+        parts.append("substr(j.session_id, 1, ?) = ?")
+        values += [len(session_prefix), session_prefix]
+    if project_ids is not None:
+        parts.append(f"j.project_id in ({','.join('?' * len(project_ids))})" if project_ids else "j.project_id is null")
+        values += project_ids
+    if before is not None:
+        parts.append("j.injection_id < ?")
+        values.append(before)
+    rows = db.execute(
+        f"""select j.injection_id, j.session_id, p.name as project, j.event, j.query, j.at, j.tokens, j.ms,
+                (select count(*) from injection_items i where i.injection_id = j.injection_id) as considered,
+                (select count(*) from injection_items i where i.injection_id = j.injection_id and given = 1) as given,
+                (select sum(used) from injection_items i where i.injection_id = j.injection_id and given = 1) as used
+            from injections j left join projects p using (project_id)
+            where {" and ".join(parts)} order by j.injection_id desc limit ?""",
+        (*values, limit),
     )
+    return [Summary(**dict(zip(Summary.__struct_fields__, row, strict=True))) for row in rows]
+
+
+class Handed(msgspec.Struct, frozen=True):
+    """What a hook gave Claude Code for a session, and the transcript that has to show that it was taken."""
+
+    transcript: str
+    event: str
+    at: str
+    memories: tuple[str, ...]
+
+
+def handed(db: apsw.Connection, limit: int) -> list[Handed]:
+    """The newest injections into sessions with a transcript, where a turn has ended since."""
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        """select s.transcript_path, j.event, j.at, (select json_group_array(memory) from injection_items i
+                  where i.injection_id = j.injection_id and given = 1)
+           from injections j join sessions s using (session_id)
+           where s.transcript_path is not null
+             and exists (select 1 from injection_items i where i.injection_id = j.injection_id and given = 1)
+             and exists (select 1 from turns t where t.session_id = j.session_id and t.state = 'ended'
+                         and t.ended_at > j.at)
+           order by j.injection_id desc limit ?""",
+        (limit,),
+    ).fetchall()
+    return [Handed(path, event, at, tuple(json.loads(ids))) for path, event, at, ids in rows]
 
 
 def learnt_since_last(db: apsw.Connection, project_id: int | None, now: datetime) -> int:

@@ -7,14 +7,14 @@ write, see store/changes.py. So whoever changes a row, by whatever door, leaves 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import apsw
 import msgspec
 
-from recalld.errors import ConflictError, InputError
+from recalld.errors import ConflictError, InputError, NotFoundError
 from recalld.model import Memory, Scope, Status, Type, timestamp
 
 _COLUMNS = """m.id, m.scope, p.name as project, m.type, m.content, m.tags, m.aliases, m.source, m.origin,
@@ -48,6 +48,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     type: Type | None = None
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
     tag: str | None = None
+    pinned: bool | None = None
     since: str | None = None
     until: str | None = None
 
@@ -74,6 +75,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
             limit("m.type = ?", self.type)
         if self.tag:
             limit("exists (select 1 from json_each(m.tags) where value = ? collate nocase)", self.tag)
+        if self.pinned is not None:
+            limit("m.pinned = ?", int(self.pinned))
         if self.since:
             limit("m.last_seen >= ?", self.since)
         if self.until:
@@ -107,7 +110,7 @@ def find(db: apsw.Connection, reference: str) -> Memory:
         row[0] for row in db.execute("select id from memories where id between ? and ? limit 3", (prefix, prefix + "g"))
     ]
     if not ids:
-        raise InputError(f"no memory {prefix}; `recalld list --status all` shows them")
+        raise NotFoundError(f"no memory {prefix}; `recalld list --status all` shows them")
     if len(ids) > 1:
         raise InputError(f"{prefix} stands for several memories ({', '.join(ids)}); give more digits")
     memory = get(db, ids[0])
@@ -120,6 +123,42 @@ def listing(db: apsw.Connection, wanted: Filter, limit: int = MAX_LISTED) -> lis
     condition, values = wanted.sql()
     order = "order by m.pinned desc, m.last_seen desc, m.seq desc limit ?"
     return list(_memories(db, f"where {condition} {order}", (*values, min(limit, MAX_LISTED))))
+
+
+class Order(msgspec.Struct, frozen=True):
+    """An order to page through memories in: by `column`, then by id, with an index that serves both."""
+
+    column: str
+    descending: bool
+    index: str
+
+
+ORDERS: Mapping[str, Order] = {
+    "newest": Order("last_seen", True, "memories_by_seen"),
+    "oldest": Order("last_seen", False, "memories_by_seen"),
+    "used": Order("hit_count", True, "memories_by_hits"),
+}
+
+FEW = 2_000
+"""So many rows are sorted faster than an index of all memories is gone through for them."""
+
+
+def page(
+    db: apsw.Connection, wanted: Filter, order: Order, after: tuple[Any, str] | None, limit: int, total: int
+) -> list[Memory]:
+    """The next `limit` memories behind `after`, the place of the one before: its value in the order, and its id.
+
+    total: how many `wanted` lets through, from which follows what is faster.
+    """
+    condition, values = wanted.sql()
+    few = "+" if total <= FEW else ""  # keeps the index of the order out
+    way = "" if few else f"indexed by {order.index}"
+    if after:
+        condition += f" and (m.{order.column}, m.id) {'<' if order.descending else '>'} (?, ?)"
+        values += after
+    by = ", ".join(f"{{0}}m.{column}{' desc' if order.descending else ''}" for column in (order.column, "id"))
+    chosen = f"select m.seq from memories m {way} where {condition} order by {by.format(few)} limit ?"
+    return list(_memories(db, f"where m.seq in ({chosen}) order by {by.format('')}", (*values, limit)))
 
 
 def count(db: apsw.Connection, wanted: Filter) -> int:

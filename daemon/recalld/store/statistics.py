@@ -75,7 +75,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """One day of the machine's time zone, as 2026-01-31."""
+    """One day of the machine's time zone, as 2026-01-31. prompt_*: what the daemon needed to answer a prompt's hook."""
 
     day: str
     added: int = 0
@@ -84,6 +84,8 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     given: int = 0
     used: int = 0
     injected_tokens: int = 0
+    prompt_p50_ms: float = 0.0
+    prompt_p95_ms: float = 0.0
     calls: int = 0
     call_tokens: int = 0
     usd: float = 0.0
@@ -202,6 +204,14 @@ def _days(db: apsw.Connection, since: str, project_ids: Projects) -> tuple[Day, 
         f"""select date(j.at, 'localtime'), count(*), coalesce(sum(i.used), 0)
             from injection_items i join injections j using (injection_id)
             where j.at >= ? and i.given = 1 and {_of(project_ids, "j.project_id")} group by 1""",
+    )
+    add(
+        ("prompt_p50_ms", "prompt_p95_ms"),
+        f"""select day, max(ms) filter (where part <= 0.5), max(ms) filter (where part <= 0.95) from (
+                select date(j.at, 'localtime') as day, j.ms,
+                    percent_rank() over (partition by date(j.at, 'localtime') order by j.ms) as part
+                from injections j where j.at >= ? and j.event = 'UserPromptSubmit' and {_of(project_ids, "j.project_id")}
+            ) group by 1""",
     )
     add(
         ("calls", "call_tokens", "usd"),

@@ -1,4 +1,4 @@
-"""The store as the rest of recalld uses it: one thread that writes, one that reads, never in each other's way."""
+"""The store as the rest of recalld uses it: one thread that writes, one that reads for hooks, one for all others."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def utc_now() -> datetime:
     """The clock that everything but a test uses."""
     return datetime.now(UTC)
 
+
+LOOK_S = 60.0
+"""What only looks may take so long: counting and exporting a large store."""
 
 LONG_S = 600.0
 """Copying, checking or indexing a whole database may take so much longer than anything else."""
@@ -77,17 +80,19 @@ class Store:
         try:
             migrate(self._writer, backups)
             self._reader = open_reader(path)
+            self._looker = open_reader(path)
         except BaseException:
             self._writer.close()
             raise
         self._writing = Lane("store-write")
         self._reading = Lane("store-read")
+        self._looking = Lane("store-look")
         self.suspicious = asyncio.Event()
 
     @property
     def stuck_s(self) -> float:
         """For how long, in seconds, a thread has been at a piece of work that should be over; 0 when all is well."""
-        return max(self._writing.stuck_s, self._reading.stuck_s)
+        return max(self._writing.stuck_s, self._reading.stuck_s, self._looking.stuck_s)
 
     async def write(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(db, ...)` in one transaction by the name of recalld itself."""
@@ -135,15 +140,23 @@ class Store:
 
     async def read(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(db, ...)` on a snapshot in which the indexes are up to date."""
+        return await self._snapshot(self._reading, self._reader, 0.0, lambda db: fn(db, *args, **kwargs))
 
+    async def look(self, fn: Callable[Concatenate[apsw.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `read`, on a thread of its own: for what no hook waits for, and what no hook shall have to wait for."""
+        return await self._snapshot(self._looking, self._looker, LOOK_S, lambda db: fn(db, *args, **kwargs))
+
+    async def _snapshot(
+        self, lane: Lane, connection: apsw.Connection, allowed_s: float, fn: Callable[[apsw.Connection], T]
+    ) -> T:
         def work() -> tuple[bool, T | None]:
-            with snapshot(self._reader):
-                if changes.waiting(self._reader):
+            with snapshot(connection):
+                if changes.waiting(connection):
                     return False, None
-                return True, fn(self._reader, *args, **kwargs)
+                return True, fn(connection)
 
         while True:
-            current, result = await self._run(self._reading, work)
+            current, result = await self._run(lane, work, allowed_s)
             if current:
                 return result  # type: ignore[return-value]  # fn ran, so this is its T
             await self.write(_nothing)
@@ -179,8 +192,10 @@ class Store:
 
     async def close(self) -> None:
         """Finish what runs, fold the WAL back into the database, close."""
+        await self._looking.run(self._looker.close)
         await self._reading.run(self._reader.close)
         await self._writing.run(self._writer.close)
+        self._looking.close()
         self._reading.close()
         self._writing.close()
 

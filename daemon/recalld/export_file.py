@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, problem
-from recalld.cli import output
+from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, cycle, problem
 from recalld.errors import InputError
+from recalld.headings import groups
 
 MAX_BYTES = 1 << 30
 LISTS = ("projects", "conflicts", "memories")
@@ -54,7 +54,7 @@ def as_markdown(head: dict[str, Any], items: Items, *, plain: bool = False) -> I
     """What is in force, to be read by people: by project and type. It cannot be imported."""
     rows = [item for name, item in items if name == "memories" and item["status"] == "active"]
     yield f"# Memories\n\nExported by recalld at {head['exported_at'][:16].replace('T', ' ')} UTC."
-    for title, members in sorted(output.groups(rows), key=lambda pair: pair[0] != "pinned"):
+    for title, members in sorted(groups(rows), key=lambda pair: pair[0] != "pinned"):
         yield f"\n## {_inline(title)}"
         for kind, same in groupby(sorted(members, key=lambda row: row["type"]), key=lambda row: row["type"]):
             yield f"\n### {kind}\n"
@@ -68,6 +68,11 @@ def _inline(text: str) -> str:
     return re.sub(r"([\\*_<>\[\]#|])", r"\\\1", " ".join(text.split()))
 
 
+_HALF = re.compile(
+    r"(?<!\\)(?:\\\\)*(\\u(?:[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u)[dD][c-fC-F][0-9a-fA-F]{2}))"
+)
+
+
 class Parsed(NamedTuple):
     """A file that can be taken in."""
 
@@ -77,7 +82,25 @@ class Parsed(NamedTuple):
     memories: list[Carried]
 
 
-class _Whole(msgspec.Struct, frozen=True):
+def parts(parsed: Parsed, size: int) -> Iterator[dict[str, Any]]:
+    """The arguments of one `import` after the other, `size` memories each; the conflicts come with the last."""
+    common = {"head": msgspec.to_builtins(parsed.head), "projects": msgspec.to_builtins(parsed.projects)}
+    for at in range(0, max(1, len(parsed.memories)), size):
+        last = at + size >= len(parsed.memories)
+        conflicts = msgspec.to_builtins(parsed.conflicts) if last else []
+        yield {**common, "memories": msgspec.to_builtins(parsed.memories[at : at + size]), "conflicts": conflicts}
+
+
+def counted(done: Iterable[dict[str, int]]) -> dict[str, int]:
+    """What the parts of an import came to together. Projects are new to the first part only, or to all of a rehearsal."""
+    total = dict.fromkeys(("added", "updated", "known", "deleted_here", "projects"), 0)
+    for part in done:
+        for name in total:
+            total[name] = max(total[name], part[name]) if name == "projects" else total[name] + part[name]
+    return total
+
+
+class _Whole(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     version: int
     exported_at: str = ""
@@ -95,13 +118,23 @@ class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read(path: Path) -> Parsed:
     """The export in `path`, JSON or JSON lines. Raises InputError, naming the line, for anything that is wrong in it."""
+    if not path.is_file():
+        raise InputError(f"{path}: no regular file")
     if path.stat().st_size > MAX_BYTES:
         raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB; an export of that size comes in parts")
-    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    return parse(path.read_bytes(), path)
+
+
+def parse(data: bytes, path: Path) -> Parsed:
+    """What `read` does, with the file's content at hand. path: what errors name."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}:{data.count(10, 0, error.start) + 1}: not UTF-8 text") from error
+    if half := _HALF.search(text):
+        line = text.count("\n", 0, half.end()) + 1
+        raise InputError(f"{path}:{line}: {half[1]} is half a character (a lone surrogate)")
     return _read_lines(path, text) if _is_lines(text) else _read_whole(path, text)
 
 
@@ -168,7 +201,7 @@ def _read_lines(path: Path, text: str) -> Parsed:
 def _accept(path: Path, line: int, name: str, version: int) -> None:
     if name != FORMAT:
         raise InputError(f"{path}:{line}: the format is {name[:40]!r}, not {FORMAT!r}")
-    if version > VERSION:
+    if not 1 <= version <= VERSION:
         raise InputError(f"{path}:{line}: version {version}; this recalld reads up to {VERSION}: upgrade it")
 
 
@@ -207,6 +240,9 @@ def _checked(
         ids.add(memory.id)
         if memory.project_ref is not None and memory.project_ref not in refs:
             raise InputError(f"{path}:{lines[1](index)}: there is no project {memory.project_ref} in the file")
+    if (turning := cycle(memories)) is not None:
+        index = next(number for number, memory in enumerate(memories) if memory.id == turning)
+        raise InputError(f"{path}:{lines[1](index)}: {turning} takes its own place (superseded_by goes in a circle)")
     return Parsed(head, projects, conflicts, memories)
 
 
