@@ -1,0 +1,88 @@
+"""`recalld mcp`: one client, on this process's standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import sys
+from io import BufferedReader, TextIOWrapper
+from typing import IO, cast
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+"""A longer message is not read; the largest that a tool takes is a fraction of it."""
+
+
+class Wire:
+    """The two streams of the protocol, taken away from everything else in this process.
+
+    Made before anything heavy is imported: what a library, a child process or a warning prints on file descriptor 1
+    from then on, or has printed into Python's buffer already, goes to stderr, and nobody but us reads what the client
+    sends.
+    """
+
+    def __init__(self) -> None:
+        self.lines = Lines(os.fdopen(os.dup(0), "rb"))
+        self.out = TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8", newline="\n")
+        silence = os.open(os.devnull, os.O_RDWR)
+        os.dup2(silence, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # stderr is closed
+            os.dup2(silence, 1)
+        os.close(silence)
+
+
+class Lines:
+    """The client's messages, one a line; one that is too long is an empty one, and lone surrogates are replaced."""
+
+    def __init__(self, stream: BufferedReader) -> None:
+        self._stream = stream
+
+    def readline(self) -> str:
+        """The next line; empty at the end."""
+        line = self._stream.readline(MAX_LINE_BYTES)
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = self._stream.readline(MAX_LINE_BYTES)
+            return "\n"
+        return mended(line.decode("utf-8", "replace"))
+
+
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
+def mended(line: str) -> str:
+    r"""JSON text whose lone surrogates (`\ud83d` without its half) are replaced: no UTF-8 can hold them."""
+    if "\\ud" not in line and "\\uD" not in line:
+        return line
+    return _ESCAPES.sub(lambda match: "\\ufffd" if match["lone"] else match[0], line)
+
+
+def serve(project: str | None, client: str | None) -> int:
+    """Serve until the client closes our standard input. project, client: as the owner gave them."""
+    wire = Wire()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a reading thread cannot be woken
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="recalld mcp: %(message)s")
+    asyncio.run(_serve(wire, project, client))
+    return 0
+
+
+async def _serve(wire: Wire, project: str | None, client: str | None) -> None:
+    import anyio  # late, with the SDK: the streams have to be ours by then
+    from mcp.server.stdio import stdio_server
+
+    from recalld.mcp.bounds import named
+    from recalld.mcp.server import Served, build
+
+    given = Served(client, named(project, os.getcwd()) if project else None)
+    server = build(lambda _: given)
+    async with stdio_server(anyio.wrap_file(cast("IO[str]", wire.lines)), anyio.wrap_file(wire.out)) as (
+        incoming,
+        outgoing,
+    ):
+        await server.run(incoming, outgoing, server.create_initialization_options())
