@@ -147,19 +147,20 @@ def test_damage_outside_of_what_is_remembered_loses_nothing(home: Home) -> None:
         running.stop()
 
 
-def test_damage_met_at_work_is_mended_without_a_manual_step(home: Home, daemon: Daemon) -> None:
+def test_damage_met_at_work_is_mended_without_a_manual_step(home: Home) -> None:
     """The same process goes on with a rescued database; what hooks said meanwhile arrives."""
     memory(home, "The shop sells tea.")
     home.json("backup")
-    home.json("maintain")  # so that the file, not the WAL, is what is read
-    _cut(home.paths.database)
+    running = home.start_daemon()  # one that has nothing in its cache yet, so that no turn can be written
+    os.truncate(home.paths.database, 8 * PAGE)
     said = "We decided to use pnpm for everything here."
     hook(home, "prompt", hook_event_name="UserPromptSubmit", prompt_id="p1", prompt=said)
     hook(home, "stop", hook_event_name="Stop", prompt_id="p1", last_assistant_message="Done.")
     until("it is rescued", lambda: home.paths.backups.glob("quarantine-*") and rescued(home))
     until("the turn is learnt", lambda: any("pnpm" in text for text in known(home)))
-    assert home.json("status")["pid"] == daemon.pid
+    assert home.json("status")["pid"] == running.pid
     assert "The shop sells tea." in known(home)
+    running.stop()
 
 
 def rescued(home: Home) -> bool:
@@ -263,7 +264,7 @@ def test_a_bad_copy_never_takes_the_place_of_a_good_backup(tmp_path: Path) -> No
         maintain.back_up(db, folder, NOW, KeepConfig())
     db.close()
     (kept,) = folder.iterdir()
-    assert rescue.unusable(kept) == ""
+    assert rescue.unusable(kept, path) == ""
 
 
 def test_backups_by_hand_and_by_the_day_do_not_push_each_other_out(tmp_path: Path) -> None:

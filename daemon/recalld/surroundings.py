@@ -45,10 +45,21 @@ def carried_off(folder: Path) -> tuple[str, str]:
 def file_system(folder: Path) -> tuple[str, str]:
     """Whether the database may lie on the file system of `folder`: what was found, and what to do (empty: nothing)."""
     kind = file_system_type(folder)
-    if _NETWORK.fullmatch(kind.lower()):
-        detail = f"{folder} is on a network file system ({kind}), where SQLite's write-ahead log may be damaged"
-        return detail, "set RECALLD_HOME to a folder on a disk of this machine"
+    if on_network(folder):
+        detail = (
+            f"{folder} is on a network file system ({kind}): the database has a rollback journal there, which is slower, "
+            "and two machines at work on it may still damage it"
+        )
+        return (
+            detail,
+            "set RECALLD_HOME to a folder on a disk of this machine; `restore-backup` brings the memories there",
+        )
     return f"{folder} is on {kind or 'a file system of unknown type'}", ""
+
+
+def on_network(folder: Path) -> bool:
+    """Whether `folder` is on a file system that other machines may use at the same time, or that only looks like a disk."""
+    return _NETWORK.fullmatch(file_system_type(folder).lower()) is not None
 
 
 def file_system_type(folder: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:

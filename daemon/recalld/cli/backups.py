@@ -81,11 +81,11 @@ def _chosen(paths: Paths, name: str | None) -> Path:
 
     if name is None:
         for copy in rescue.copies(paths.backups):
-            if not rescue.unusable(copy):
+            if not rescue.unusable(copy, paths.database):
                 return copy
         raise InputError(f"there is no good backup in {paths.backups}")
     path = Path(name) if Path(name).exists() else paths.backups / name
-    if reason := rescue.unusable(path):
+    if reason := rescue.unusable(path, paths.database):
         raise InputError(f"{path} cannot be restored: {reason}")
     return path.absolute()
 
@@ -94,7 +94,12 @@ def _list(paths: Paths, *, as_json: bool) -> int:
     from recalld.store import rescue
 
     rows: list[dict[str, Any]] = [
-        {"path": str(copy), "at": _at(copy), "bytes": copy.stat().st_size, "problem": rescue.unusable(copy) or None}
+        {
+            "path": str(copy),
+            "at": _at(copy),
+            "bytes": copy.stat().st_size,
+            "problem": rescue.unusable(copy, paths.database) or None,
+        }
         for copy in rescue.copies(paths.backups)
     ]
     if as_json:

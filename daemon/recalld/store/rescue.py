@@ -6,19 +6,31 @@ that a crash at any moment leaves either the one or the other, and `finish` comp
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import apsw
 
 from recalld.errors import DamagedError, StoreError
-from recalld.store import changes, meta, search
-from recalld.store.connection import open_reader, open_writer, snapshot, transaction, translated
-from recalld.store.migrate import backup, migrate, scripts
+from recalld.store import changes, key, meta, search
+from recalld.store.connection import (
+    ABLE,
+    journal,
+    open_raw,
+    open_reader,
+    open_writer,
+    snapshot,
+    transaction,
+    translated,
+)
+from recalld.store.copying import backup, remove
+from recalld.store.migrate import migrate, scripts
 
 log = logging.getLogger(__name__)
 
@@ -47,15 +59,16 @@ def _never() -> bool:
     return False
 
 
-def examine(path: Path, enough: Callable[[], bool] = _never) -> Finding:
+def examine(path: Path, enough: Callable[[], bool] = _never, home: Path | None = None) -> Finding:
     """Look through a database until it is `enough`; what was not found by then counts as sound. About 200 MB a second.
 
+    home: the database whose key a copy has that lies elsewhere.
     Raises TransientError where it is locked, StoreError where it cannot be read at all.
     """
     if not path.exists():
         return Finding()
     try:
-        said = _quick_check(path, enough)
+        said = _quick_check(path, enough, home)
     except DamagedError as error:
         return Finding(str(error.__cause__))
     wrong = [line for line in said if line != "ok"]
@@ -63,8 +76,8 @@ def examine(path: Path, enough: Callable[[], bool] = _never) -> Finding:
     return Finding(first, bool(wrong) and all(_INDEX.search(line) for line in wrong))
 
 
-def _quick_check(path: Path, enough: Callable[[], bool]) -> list[str]:
-    db = open_reader(path)
+def _quick_check(path: Path, enough: Callable[[], bool], home: Path | None) -> list[str]:
+    db = open_reader(path, home)
     try:
         db.set_progress_handler(enough, _STEPS)
         with translated(path):
@@ -77,9 +90,9 @@ def _quick_check(path: Path, enough: Callable[[], bool]) -> list[str]:
         db.close()
 
 
-def schema(path: Path) -> int:
-    """The version of a database's schema; 0 for a file that is none of ours. Raises StoreError."""
-    db = open_reader(path)
+def schema(path: Path, home: Path | None = None) -> int:
+    """The version of a database's schema; 0 for a file that is none of ours. home: as in `examine`. Raises StoreError."""
+    db = open_reader(path, home)
     try:
         with snapshot(db):
             return int(db.pragma("user_version")) if db.table_exists("main", "memories") else 0
@@ -92,14 +105,16 @@ def copies(backups: Path) -> list[Path]:
     return sorted(backups.glob(BACKUPS), key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
 
-def unusable(path: Path) -> str:
-    """Why a backup cannot take the database's place; empty where it can."""
+def unusable(path: Path, database: Path) -> str:
+    """Why a backup cannot take the place of `database`; empty where it can."""
     try:
         if not path.is_file():
             return "there is no such file"
-        if damage := examine(path).damage:
-            return f"it is damaged ({damage})"
-        version, known = schema(path), len(scripts())
+        if not key.plain(path) and not ABLE:
+            return "it is damaged, or encrypted: `recalld encrypt on` installs what can read that"
+        if damage := examine(path, home=database).damage:
+            return f"it is damaged{'' if key.plain(path) else ', or encrypted with another key'} ({damage})"
+        version, known = schema(path, database), len(scripts())
     except StoreError as error:
         return str(error)
     if not version:
@@ -126,7 +141,7 @@ def rescue(database: Path, backups: Path, now: datetime, damage: str) -> str:
     prepared = _salvaged(database)
     how = "all memories could be taken over from it"
     if prepared is None:
-        good = next((copy for copy in copies(backups) if not unusable(copy)), None)
+        good = next((copy for copy in copies(backups) if not unusable(copy, database)), None)
         how = f"the backup {good.name} is in its place" if good else "there was no good backup, so all begins anew"
         prepared = _copied(database, good) if good else _part(database)
     folder = _name(backups, now)
@@ -182,19 +197,16 @@ def _name(backups: Path, now: datetime) -> Path:
 def _part(database: Path) -> Path:
     """An unfinished file beside the database; none of an earlier try is left."""
     part = database.with_suffix(".part")
-    for name in _PARTS:
-        part.with_name(part.name + name).unlink(missing_ok=True)
+    remove(part)
     return part
 
 
 def _copied(database: Path, copy: Path) -> Path:
     part = _part(database)
-    db = open_reader(copy)
-    try:
-        with translated(copy):
-            backup(db, part)
-    finally:
-        db.close()
+    with contextlib.closing(open_reader(copy, database)) as db, translated(copy):
+        backup(db, part, database)
+    with contextlib.closing(open_raw(part, key.of_new(database))) as db:
+        journal(db, part)
     return part
 
 
@@ -208,8 +220,7 @@ def _salvaged(database: Path) -> Path | None:
     try:
         migrate(db, part.parent)
         with translated(database):
-            db.execute("attach ? as damaged", (str(database),))
-            if int(db.execute("pragma damaged.user_version").get) != len(scripts()):
+            if not _attached(db, database):
                 return None
             tables = [name for (name,) in db.execute("select name from main.sqlite_schema where type = 'table'")]
             whole = [table for table in tables if _whole(db, table)]
@@ -221,6 +232,14 @@ def _salvaged(database: Path) -> Path | None:
     finally:
         db.close()
     return part
+
+
+def _attached(db: apsw.Connection, database: Path) -> bool:
+    """Have the damaged database beside the new one, as `damaged`, to be read; whether its tables are this program's."""
+    secret = key.of(database, database, able=ABLE)
+    place = f"file:{quote(str(database))}?mode=ro"
+    db.execute("attach ? as damaged key ?", (place, f"raw:{secret}" if secret else ""))
+    return int(db.execute("pragma damaged.user_version").get) == len(scripts())
 
 
 def _whole(db: apsw.Connection, table: str) -> bool:
