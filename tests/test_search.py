@@ -52,6 +52,7 @@ def nearest(shelf: Shelf, text: str, place: str = "p1", limit: int = 5) -> list[
     ],
 )
 def test_the_right_memory_is_found_by_its_words(shelf: Shelf, query: str, content: str) -> None:
+    """B35: also by parts of a compound, and by what would be syntax."""
     shelf.add_all(["the logo is blue", "数据要备份", "never store secrets", content])
     assert lexical(shelf, query)[0] == content
 
@@ -63,7 +64,7 @@ def test_tags_and_aliases_are_found_like_words(shelf: Shelf) -> None:
 
 
 def test_no_text_whatever_is_query_syntax(shelf: Shelf) -> None:
-    """Random and hostile text, through the whole way of a prompt, raises nothing."""
+    """B34: random and hostile text, through the whole way of a prompt, raises nothing."""
     shelf.add("use multi-stage build")
     letters = random.Random(3)
     hostile = ["it's", "lib/a.py", "v3.12", "C++", "a:b", "NEAR(x)", '"', "*", "-", "AND", "OR NOT", "^", "{}", "col:"]
@@ -76,7 +77,7 @@ def test_no_text_whatever_is_query_syntax(shelf: Shelf) -> None:
 
 
 def test_each_partition_is_a_world_of_its_own(shelf: Shelf) -> None:
-    """600 nearer memories of another project take nothing from the one of this project."""
+    """B27: 600 nearer memories of another project take nothing from the one of this project."""
     with transaction(shelf.db):
         for seq in range(1_000, 1_600):
             search.put_text(shelf.db, "p2", seq, "the payment webhook retries", (), ())
@@ -125,7 +126,7 @@ def test_merging_puts_an_index_together_and_changes_nothing_else(shelf: Shelf) -
 
 
 def test_filters_come_before_the_nearest(shelf: Shelf) -> None:
-    """What a filter admits is found however many nearer memories it leaves out."""
+    """B27: what a filter admits is found however many nearer memories it leaves out."""
     old = shelf.add("backups are kept for a week", at=NOW - timedelta(days=300), tags=("env:prod",))
     vector = embedder().encode(["how long are backups kept"])[0]
     with transaction(shelf.db):
@@ -141,6 +142,7 @@ def test_filters_come_before_the_nearest(shelf: Shelf) -> None:
 
 
 def test_an_edit_leaves_one_vector_and_one_row(shelf: Shelf) -> None:
+    """B28: fifty edits later, and what another partition finds is the same."""
     kept = shelf.add("the port is 1")
     other = shelf.add("user scope", project=None)
     before = search.nearest(shelf.db, "user", embedder().encode(["scope"])[0], 5)
@@ -148,12 +150,16 @@ def test_an_edit_leaves_one_vector_and_one_row(shelf: Shelf) -> None:
         shelf.change("update memories set content = ? where id = ?", f"the port is {port}", kept)
     assert shelf.db.execute("select count(*) from vec_p1").get == 1
     assert len(meaning._signs(shelf.db, "p1")[0]) == 1
-    assert lexical(shelf, "port") == ["the port is 51"]
+    assert lexical(shelf, "port") == lexical(shelf, "51") == ["the port is 51"]
+    assert lexical(shelf, "50") == []
+    exact = search.cosines(shelf.db, "p1", embedder().encode(["the port is 51"])[0], [shelf.seq(kept)])
+    assert exact[shelf.seq(kept)] == pytest.approx(1, abs=0.001)
     assert search.nearest(shelf.db, "user", embedder().encode(["scope"])[0], 5) == before
     assert before[0].seq == shelf.seq(other)
 
 
 def test_only_active_memories_are_found(shelf: Shelf) -> None:
+    """B28: by its words and by its vector."""
     memory = shelf.add("we deploy on Thursdays")
     shelf.change("update memories set status = 'superseded' where id = ?", memory)
     assert lexical(shelf, "deploy") == nearest(shelf, "deploy") == []
@@ -162,7 +168,7 @@ def test_only_active_memories_are_found(shelf: Shelf) -> None:
 
 
 def test_nothing_of_a_deleted_memory_is_left_in_the_file(shelf: Shelf) -> None:
-    """Neither its words, stemmed or whole, nor its vector, in the database or its log."""
+    """B26: neither its words, stemmed or whole, nor its vector, in the database or its log."""
     words = ("Xylophonequartz", "zweihundertsieben")
     memory = shelf.add(f"the codeword is {words[0]} {words[1]}", aliases=("Qwertzalias",))
     shelf.add("another memory stays")
@@ -185,6 +191,7 @@ def test_nothing_of_a_deleted_memory_is_left_in_the_file(shelf: Shelf) -> None:
 
 
 def test_the_file_does_not_grow_with_what_comes_and_goes(shelf: Shelf) -> None:
+    """B26: five thousand come and go, and the file is that of the twenty that stayed."""
     vector = embedder().encode(["something to remember for a while"])[0]
     with transaction(shelf.db):
         for seq in range(100, 120):

@@ -189,6 +189,8 @@ def test_a_job_is_queued_once_and_claimed_with_its_session(tmp_path: Path) -> No
 
 
 def test_what_was_left_running_is_taken_back_whatever_the_clock_says(tmp_path: Path) -> None:
+    """B73: else what was at work when the daemon died is never done."""
+
     async def work(store: Store) -> None:
         await store.write(_turn, "a")
         assert await store.write(jobs.take_back) == 0

@@ -92,7 +92,7 @@ def test_clones_of_one_remote_are_one_project(world: World) -> None:
 @pytest.mark.parametrize("kind", ["repository", "unborn", "folder"])
 @pytest.mark.parametrize("target", ["renamed", "elsewhere/thing"])
 def test_a_moved_place_is_followed(world: World, kind: str, target: str) -> None:
-    """Renamed or moved, with or without commits, the project is the same and its old place forgotten."""
+    """B40: renamed or moved, with or without commits, the project is the same and its old place forgotten."""
     top = world.home / "thing"
     if kind == "repository":
         repository(top)
@@ -166,7 +166,7 @@ def test_a_folder_restored_at_its_path_is_the_same(world: World) -> None:
 
 
 def test_another_spelling_of_a_path_is_the_same_place(world: World) -> None:
-    """What a case-insensitive file system or a second mount shows: another path, the same device and inode."""
+    """B43: what a case-insensitive file system or a second mount shows: another path, the same device and inode."""
     top = folder(world.home / "Code")
     project = world.project(top)
     (world.home / "code-alias").symlink_to(top)
@@ -181,7 +181,7 @@ def test_another_spelling_of_a_path_is_the_same_place(world: World) -> None:
 
 
 def test_worktrees_share_or_are_separate(world: World) -> None:
-    """One project by default; with a name of its own, or `separate`, another; deleting a worktree loses nothing."""
+    """B41: one project by default; with a name of its own, or `separate`, another; deleting a worktree loses nothing."""
     top = repository(world.home / "shop", "https://example.org/shop")
     for name in ("one", "two"):
         git(top, "worktree", "add", "-q", f".claude/worktrees/{name}")
@@ -200,7 +200,7 @@ def test_worktrees_share_or_are_separate(world: World) -> None:
 
 
 def test_like_names_are_many_projects(world: World) -> None:
-    """Same last name, same length in another script, and `_`, `-`, `.` variants: each its own."""
+    """B40: same last name, same length in another script, and `_`, `-`, `.` variants: each its own."""
     tops = [world.home / p for p in ("north/api", "south/api", "p/실험", "p/기록", "my_app", "my-app", "my.app")]
     found = [world.project(folder(top)) for top in tops]
     found += [world.project(repository(world.home / "repos" / side / "api")) for side in ("a", "b")]

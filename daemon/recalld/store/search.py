@@ -6,6 +6,7 @@ the whole store for one project's question. Only active memories are in here; th
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 from functools import lru_cache
@@ -17,9 +18,11 @@ import apsw
 from recalld import segment
 from recalld.errors import StoreError
 from recalld.store.meaning import (
+    Near,
     compare,
     cosines,
     drop_vectors,
+    near,
     nearest,
     put_vector,
     remove_vectors,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Hit",
+    "Near",
     "compare",
     "cosines",
     "drop",
@@ -43,6 +47,7 @@ __all__ = [
     "lexical",
     "load_vec",
     "merge",
+    "near",
     "nearest",
     "owner",
     "partition",
@@ -50,6 +55,7 @@ __all__ = [
     "put_text",
     "put_vector",
     "remove",
+    "require_vec",
     "sound",
     "stemmer",
     "vectors",
@@ -68,15 +74,22 @@ MERGED = 2
 
 
 def load_vec(db: apsw.Connection) -> None:
-    """Load the sqlite-vec extension. Found without importing its package, which would import numpy."""
+    """Load the sqlite-vec extension where it can be; without it nothing is found by meaning, but all by words."""
+    with contextlib.suppress(StoreError):
+        require_vec(db)
+
+
+def require_vec(db: apsw.Connection) -> None:
+    """Load the sqlite-vec extension. Found without importing its package, which would import numpy. Raises StoreError."""
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None:
         raise StoreError("the sqlite-vec package is not installed")
-    db.enable_load_extension(True)
     try:
+        db.enable_load_extension(True)
         db.load_extension(str(Path(spec.origin).with_name("vec0")))
-    finally:
         db.enable_load_extension(False)
+    except (apsw.Error, AttributeError) as error:  # the latter: an apsw that was built without it
+        raise StoreError(f"SQLite cannot load sqlite-vec ({error}); install recalld again") from error
 
 
 def partition(scope: str, project_id: int | None) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import apsw
 import msgspec
 
 from recalld.model import Answer, Turn, timestamp
+
+SAME_MOMENT = timedelta(seconds=10)
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +177,14 @@ def with_prompt(db: apsw.Connection, prompt_ids: list[str], prompts: list[str]) 
 def known(db: apsw.Connection, prompt_id: str) -> bool:
     """Whether this turn was captured before, in whatever session."""
     return bool(db.execute("select exists (select 1 from turns where prompt_id = ?)", (prompt_id,)).get)
+
+
+def said_then(db: apsw.Connection, prompt: str, at: datetime) -> bool:
+    """Whether these words were captured as said at that time, by the clock of the hook or that of the transcript."""
+    span = (timestamp(at - SAME_MOMENT), timestamp(at + SAME_MOMENT), prompt)
+    return bool(
+        db.execute("select exists (select 1 from turns where started_at between ? and ? and prompt = ?)", span).get
+    )
 
 
 def heard(db: apsw.Connection, session_id: str) -> bool:
