@@ -197,7 +197,7 @@ def test_what_a_terminal_would_obey_is_not_printed(home: Home) -> None:
 
 
 def test_deleting_several_asks_on_a_terminal(home: Home) -> None:
-    """Anything but yes leaves them; --yes and a pipe do not ask."""
+    """Anything but yes leaves them; --yes does not ask."""
     ids = [memory(home, f"Shelf {number} holds tea of kind {number}.") for number in range(3)]
     assert "nothing was deleted" in on_terminal(home, "delete", *ids[:2], typed="n\n")
     assert len(home.json("list")) == 3

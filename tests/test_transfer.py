@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+import os
 import re
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
-from conftest import Daemon, Home, failed, memory
+from claude_client import until
+from conftest import Daemon, Home, command, failed, memory
 
 TABLES = {
     "memories": "select * from memories order by id",
@@ -42,6 +48,11 @@ def lived(home: Home) -> dict[str, str]:
         "old": memory(home, "Invoices are PDF files.", "--expires", "900d"),
         "pending": memory(home, "Logs go to Loki."),
         "coffee": str(home.json("add", "The other one sells coffee.", cwd=other)["id"]),
+        "team": memory(home, "Reviews need two people.", "--scope", "org"),
+        "first": memory(home, "Carts are kept in Redis."),
+        "second": memory(home, "Queues are built on Kafka."),
+        "third": memory(home, "Mails are sent by Postmark."),
+        "secret": memory(home, "The office door has a blue handle."),
     }
     home.json("edit", ids["tea"], "The shop sells green tea.")
     home.json("delete", ids["gone"])
@@ -53,6 +64,12 @@ def lived(home: Home) -> dict[str, str]:
         db.execute("insert into related values (?, ?)", tuple(sorted((ids["tea"], ids["user"]))))
         db.execute("insert into memory_sources values (?, 'prompt-1', '2026-01-01T00:00:00.000Z')", (ids["tea"],))
         db.execute("insert into questions values (?, '2026-01-01T00:00:00.000Z')", (ids["pending"],))
+        for old, new in (("first", "second"), ("second", "third")):
+            db.execute(
+                "update memories set status = 'superseded', superseded_by = ? where id = ?", (ids[new], ids[old])
+            )
+        db.execute("update memories set local_only = 1, useful_count = -2, hit_count = 3, aliases = '[\"door\", \"门\"]', "
+                   "last_used = '2026-02-01T00:00:00.000Z', confidence = 0.5 where id = ?", (ids["secret"],))  # fmt: skip
     db.close()
     (conflict,) = home.json("conflicts")
     home.json("resolve", str(conflict["conflict_id"]), "--keep", "B")
@@ -88,17 +105,18 @@ def test_nothing_is_lost_on_the_way(home: Home, elsewhere: Home, form: str) -> N
     """Export, import into an empty home, export: the same rows and the same file; once more adds nothing."""
     ids = lived(home)
     file = home.root / f"first.{form}"
-    assert home.json("export", "--format", form, "--output", str(file))["memories"] == 8
+    assert home.json("export", "--format", form, "--output", str(file))["memories"] == len(ids)
     assert file.stat().st_mode & 0o777 == 0o600
     dry = elsewhere.json("import", str(file), "--dry-run")
-    assert (dry["added"], dry["projects"], dry["dry_run"]) == (8, 2, True)
+    assert (dry["added"], dry["projects"], dry["dry_run"]) == (len(ids), 2, True)
+    assert {item["outcome"] for item in dry["items"]} == {"added"}
     assert elsewhere.json("list", "--project", "all", "--status", "all") == []
     assert elsewhere.json("import", str(file)) == {
-        "dry_run": False, "added": 8, "updated": 0, "known": 0, "deleted_here": 0, "projects": 2,
+        "dry_run": False, "added": len(ids), "updated": 0, "known": 0, "deleted_here": 0, "projects": 2,
     }  # fmt: skip
     assert rows(elsewhere) == rows(home)
     again = elsewhere.json("import", str(file))
-    assert (again["added"], again["known"], again["projects"]) == (0, 8, 0)
+    assert (again["added"], again["known"], again["projects"]) == (0, len(ids), 0)
     assert rows(elsewhere) == rows(home)
     second = home.root / f"second.{form}"
     elsewhere.json("export", "--format", form, "--output", str(second))
@@ -109,7 +127,7 @@ def test_nothing_is_lost_on_the_way(home: Home, elsewhere: Home, form: str) -> N
 
 def test_the_daemon_and_the_database_itself_export_the_same(home: Home) -> None:
     """And take in the same."""
-    lived(home)
+    ids = lived(home)
     stamp = re.compile(r'"exported_at": "[^"]*"')
     alone = stamp.sub("", home.run("export").stdout)
     running = home.start_daemon()
@@ -117,7 +135,7 @@ def test_the_daemon_and_the_database_itself_export_the_same(home: Home) -> None:
     file = home.root / "x.json"
     file.write_text(home.run("export").stdout)
     before = rows(home)
-    assert home.json("import", str(file))["known"] == 8
+    assert home.json("import", str(file))["known"] == len(ids)
     assert rows(home) == before
     running.stop()
 
@@ -132,9 +150,9 @@ def test_the_file_is_what_the_contract_says(home: Home) -> None:
     assert by_id[ids["tea"]].items() >= home.json("show", ids["tea"]).items()
     lines = home.run("export", "--format", "jsonl").stdout.splitlines()
     assert json.loads(lines[0])["format"] == "recalld"
-    assert sum("memory" in json.loads(line) for line in lines) == 8
+    assert sum("memory" in json.loads(line) for line in lines) == len(ids)
     only = json.loads(home.run("export", "--project", "other").stdout)
-    assert {row["id"] for row in only["memories"]} == {ids["coffee"], ids["user"]}
+    assert {row["id"] for row in only["memories"]} == {ids["coffee"], ids["user"], ids["team"]}
     assert json.loads(home.run("export", "--project", "all").stdout)["memories"] == whole["memories"]
 
 
@@ -159,7 +177,7 @@ def test_markdown_is_for_reading(home: Home) -> None:
 
 
 def test_what_was_deleted_here_does_not_come_back(home: Home, elsewhere: Home) -> None:
-    """By its id where it was deleted; by its words where the file has them under another id."""
+    """B81: by its id where it was deleted; by its words where the file has them under another id."""
     ids = lived(home)
     file = home.root / "x.json"
     home.json("export", "--output", str(file))
@@ -221,12 +239,20 @@ Harm = Callable[[dict[str, Any]], Any]
         (lambda m: m.update(source="s" * 2000), "too long"),
         (lambda m: m.update(history=[{"version": 1}]), "action"),
         (lambda m: m.update(superseded_by="../../etc"), "superseded_by"),
+        (lambda m: m.update(superseded_by=m["id"]), "takes its own place"),
+        (lambda m: m.update(content="tea\0leaves"), "NUL"),
+        (lambda m: m.update(tags=["area\0x"]), "NUL"),
+        (lambda m: m.update(content="tea \\ud800 leaves"), "half a character"),
+        (lambda m: m.update(content="tea \\udc00 leaves"), "half a character"),
+        (lambda m: m.update(colour="green"), "unknown field `colour`"),
+        (lambda m: m.update(id=f"m-{0:020x}"), "stands twice"),
+        (lambda m: m.update(content="x" * 100_000_000), "at most 4000"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_a_hostile_file_is_refused_whole_and_the_line_named(home: Home, form: str, harm: Harm, why: str) -> None:
     """Not one of its good memories is taken in."""
-    from recalld.cli import export_file
+    from recalld import export_file
     from recalld.errors import InputError
 
     head = {"format": "recalld", "version": 1, "exported_at": "2026-01-01T00:00:00.000Z"}
@@ -242,10 +268,11 @@ def test_a_hostile_file_is_refused_whole_and_the_line_named(home: Home, form: st
     shape = export_file.as_json if form == "json" else export_file.as_lines
     file = home.root / "x"
     lines = "\n".join(shape(head, iter(items))).split("\n")
+    lines = [line.replace("\\\\ud", "\\ud") for line in lines]  # json.dumps has escaped the escape
     file.write_text("\n".join(lines))
     with pytest.raises(InputError, match=re.escape(why)) as raised:
         export_file.read(file)
-    wanted = next(number for number, line in enumerate(lines, 1) if f"{2:020x}" in line) - 1
+    wanted = next(number for number, line in enumerate(lines, 1) if f'"m-{2:020x}"' in line) - 1
     assert str(raised.value).startswith(f"{file}:{wanted}: ")
 
 
@@ -257,7 +284,11 @@ def test_a_hostile_file_is_refused_whole_and_the_line_named(home: Home, form: st
         ('{"format": "mem0", "version": 1}', "the format is 'mem0'"),
         ('{"format": "recalld", "version": 99, "memories": []}', "reads up to 1"),
         ('{"memories": []}', "not an export of recalld"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 1_000_000, "nested too deeply"),
+        ('{"format": "recalld", "version": 1}\n' + '{"memory": ' * 1_000_000, ":2: "),
+        ('{"format": "recalld", "version": 0, "memories": []}', "reads up to 1"),
+        ('{"format": "recalld", "version": 1, "memories": [], "secrets": []}', "unknown field `secrets`"),
+        ('{"format": "recalld", "version": 1,\n"memories": [{"id": "m-1', ":2: no valid JSON"),
         ('{"format": "recalld", "version": 1}\n{"memory": {}}\n{"nonsense": 1}', ":3: "),
         ('{"format": "recalld", "version": 1}\n\n{"memory": {"id": 3}}', ":3: "),
     ],
@@ -285,3 +316,86 @@ def test_the_daemon_checks_for_itself(home: Home, daemon: Daemon) -> None:
            "created_at": at, "updated_at": at}  # fmt: skip
     with pytest.raises(InputError, match="is no memory id"):
         home.client.call("import", head={"format": "recalld", "version": 1}, memories=[bad])
+
+
+def test_a_circle_of_memories_is_refused(home: Home) -> None:
+    """Each in the place of another of them; a chain is none."""
+    from recalld import export_file
+    from recalld.errors import InputError
+
+    ids = lived(home)
+    whole = json.loads(home.run("export").stdout)
+    file = home.root / "x.json"
+    file.write_text(json.dumps(whole))
+    assert len(export_file.read(file).memories) == len(ids)
+    for row in whole["memories"]:
+        if row["id"] == ids["third"]:
+            row["superseded_by"] = ids["first"]
+    file.write_text(json.dumps(whole))
+    with pytest.raises(InputError, match="goes in a circle"):
+        export_file.read(file)
+    running = home.start_daemon()
+    with pytest.raises(InputError, match="goes in a circle"):
+        home.client.call("import", **{name: whole[name] for name in ("projects", "memories", "conflicts")},
+                         head={"format": "recalld", "version": 1})  # fmt: skip
+    running.stop()
+
+
+def test_only_a_file_is_read(home: Home) -> None:
+    """Not a pipe, for which one might wait for ever, nor a folder, nor what is packed."""
+    os.mkfifo(home.root / "pipe")
+    packed = home.root / "x.json.gz"
+    packed.write_bytes(gzip.compress(b'{"format": "recalld", "version": 1}'))
+    for path, why in (
+        (home.root / "pipe", "no regular file"),
+        (home.project, "no regular file"),
+        (packed, "not UTF-8"),
+    ):
+        assert why in failed(home.run("import", str(path)))
+
+
+def test_the_schema_is_that_of_the_code(home: Home) -> None:
+    """docs/export.schema.json is what the code says, and a real export fits it."""
+    schema = json.loads((Path(__file__).resolve().parents[1] / "docs" / "export.schema.json").read_text())
+    assert schema == json.loads(home.run("export", "--schema").stdout)
+    lived(home)
+    whole = json.loads(home.run("export").stdout)
+    jsonschema.Draft202012Validator(schema).validate(whole)
+    assert schema["$defs"]["File"]["properties"]["version"]["const"] == whole["version"]
+    whole["memories"][0]["colour"] = "green"
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(whole))
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_an_import_that_is_killed_is_finished_by_the_next(home: Home, elsewhere: Home, served: bool) -> None:
+    """kill -9 half way: what was taken stays, the second run adds the rest, and nothing stands twice."""
+    at, count = "2026-01-01T00:00:00.000Z", 1_500
+    rows = [
+        {"id": f"m-{number:020x}", "scope": "user", "type": "fact", "content": f"The shelf {number} holds {number} tins.",
+         "first_seen": at, "last_seen": at, "created_at": at, "updated_at": at, "related": [f"m-{number ^ 1:020x}"]}
+        for number in range(count)
+    ]  # fmt: skip
+    file = home.root / "x.json"
+    file.write_text(json.dumps({"format": "recalld", "version": 1, "memories": rows}))
+    running = elsewhere.start_daemon() if served else None
+    elsewhere.json("list")
+
+    def stored(query: str = "count(*) from memories") -> tuple[int, ...]:
+        with contextlib.closing(sqlite3.connect(elsewhere.paths.database)) as db:
+            return tuple(db.execute(f"select {query}").fetchone())
+
+    process = subprocess.Popen(command("import", str(file)), cwd=home.project, env=elsewhere.environ)
+    until("the first part is stored", lambda: stored() > (0,))
+    process.kill()
+    process.wait()
+    (taken,) = stored()
+    assert 0 < taken < count
+    again = elsewhere.json("import", str(file))
+    assert again["added"] + again["known"] == count
+    assert again["known"] >= taken
+    assert stored("count(*), count(distinct content) from memories") == (count, count)
+    assert stored("count(*) from related") == (count // 2,)
+    assert stored("count(*) from changes") == (0,)
+    assert elsewhere.json("import", str(file))["added"] == 0
+    if running:
+        running.stop()

@@ -8,8 +8,9 @@ Not in it: turns, receipts, jobs, the ledger.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,7 @@ _ID = re.compile(r"m-[0-9a-f]{20}")
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Place(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a project was seen; see the table project_places."""
 
     path: str
@@ -34,7 +35,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     last_seen_at: str
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
+class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A project under the number that the file's memories name."""
 
     ref: int
@@ -45,7 +46,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     last_seen_at: str
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A step of a memory's history."""
 
     version: int
@@ -57,7 +58,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
-class Carried(Memory, frozen=True, kw_only=True):
+class Carried(Memory, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A memory with what hangs on it.
 
     project_ref: its project in the file. sources: (prompt id, when) of the turns that said it. asked_at: when its owner
@@ -72,7 +73,7 @@ class Carried(Memory, frozen=True, kw_only=True):
     deleted_at: str | None = None
 
 
-class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+class Conflict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two memories that cannot both hold, settled or not."""
 
     older: str
@@ -82,13 +83,53 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     kept: str | None = None
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class Head(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an export begins with. key: of the tombstones' fingerprints."""
 
     format: str
     version: int
     exported_at: str = ""
     key: str | None = None
+
+
+class File(Head, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole export, as JSON has it."""
+
+    projects: tuple[Project, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    memories: tuple[Carried, ...] = ()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of `File` in this version. What no schema says, `problem` and `cycle` check."""
+    made = msgspec.json.schema(File)
+    whole = made["$defs"]["File"]
+    whole["properties"] |= {"format": {"const": FORMAT}, "version": {"const": VERSION}}
+    for name in ("Carried", "Conflict"):
+        for field, kind in made["$defs"][name]["properties"].items():
+            if field in ("id", "older", "newer"):
+                kind["pattern"] = f"^{_ID.pattern}$"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"An export of recalld, version {VERSION}",
+        **made,
+    }
+
+
+def cycle(items: Iterable[Carried]) -> str | None:
+    """The id of a memory that takes, by way of others, its own place; None where there is none."""
+    followed_by = {item.id: item.superseded_by for item in items if item.superseded_by}
+    sound: set[str] = set()
+    for start in followed_by:
+        path: dict[str, None] = {}
+        at: str | None = start
+        while at in followed_by and at not in sound:
+            if at in path:
+                return at
+            path[at] = None
+            at = followed_by[at]
+        sound.update(path)
+    return None
 
 
 def problem(item: Carried | Project | Conflict) -> str | None:
@@ -136,9 +177,15 @@ def _of_memory(item: Carried) -> str | None:
         item.source, item.source_session or "", item.branch or "", item.worktree or "", item.commit or "", *item.tags,
         *item.aliases, *(prompt for prompt, _ in item.sources), *(step.action + step.actor for step in item.history),
     )  # fmt: skip
+    return _times(times) or _long(words) or _of_texts(item) or (None if item.source else "source is empty")
+
+
+def _of_texts(item: Carried) -> str | None:
     if any(len(step.content) > MAX_CONTENT_CHARS for step in item.history):
         return f"a step of the history has more than {MAX_CONTENT_CHARS} characters"
-    return _times(times) or _long(words) or (None if item.source else "source is empty")
+    if any("\0" in text for text in (item.content, *(step.content for step in item.history))):
+        return "a text holds the character NUL"
+    return None
 
 
 def _times(stamps: Iterable[str | None]) -> str | None:
@@ -158,7 +205,9 @@ def _times(stamps: Iterable[str | None]) -> str | None:
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
-def _long(words: Iterable[str]) -> str | None:
+def _long(words: Sequence[str]) -> str | None:
+    if any("\0" in word for word in words):
+        return "a text holds the character NUL"
     return next((f"{word[:40]!r}... is too long" for word in words if len(word) > MAX_SHORT_CHARS), None)
 
 

@@ -11,11 +11,14 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
-from recalld.cli.command import Command, here, place, yes
+from recalld.cli.command import Command, Told, here, place, yes
 from recalld.errors import InputError
 
 FORMATS = ("json", "jsonl", "markdown")
 TRANSCRIPTS = "transcripts"
+RULES = "rules"
+SHOWN = 30
+"""So many items of a dry run are shown to a person; `--json` has all."""
 BATCH = 500
 """So many memories go to the daemon at once."""
 
@@ -23,13 +26,18 @@ BATCH = 500
 def _export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="json", help="markdown is for reading only (json)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="into FILE, readable by you only (stdout)")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of such a file instead")
     place(parser, "only this project and what holds everywhere: its NAME or a PATH in it (default: all)")
 
 
-def export(arguments: argparse.Namespace) -> int:
+def export(arguments: argparse.Namespace) -> Told | int:
     """Write everything that is remembered."""
-    from recalld.cli import export_file  # late: it brings msgspec
+    from recalld import export_file  # late: it brings msgspec
 
+    if arguments.schema:
+        from recalld.carried import schema
+
+        return Told(schema(), output.print_json)
     shapes = {"json": export_file.as_json, "jsonl": export_file.as_lines, "markdown": export_file.as_markdown}
     first = ask("export", timeout_s=LONG_S, project=arguments.project, cwd=here())
     with output.progress("exporting", first["total"] if arguments.output else 0) as tick:
@@ -40,11 +48,8 @@ def export(arguments: argparse.Namespace) -> int:
                 print(line)
             return 0
         _write(arguments.output, lines)
-    if arguments.json:
-        output.print_json({"path": str(arguments.output), "memories": first["total"]})
-    else:
-        print(f"{output.plural(first['total'], 'memory', 'memories')} in {arguments.output}")
-    return 0
+    line = f"{output.plural(first['total'], 'memory', 'memories')} in {arguments.output}"
+    return Told({"path": str(arguments.output), "memories": first["total"]}, lambda _: print(line))
 
 
 def _items(page: dict[str, Any], project: str | None, tick: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -79,84 +84,103 @@ def _write(path: Path, lines: Iterator[str]) -> None:
 def _import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
-        metavar="FILE|transcripts",
-        help="an export of recalld, claude-mem, mem0 or MemTether, or the word `transcripts`",
+        metavar="FILE|transcripts|rules",
+        help="an export of recalld, claude-mem, mem0 or MemTether, or one of the words `transcripts` and `rules`",
     )
     parser.add_argument("path", nargs="?", type=Path, metavar="PATH",
-                        help="with transcripts: a file or folder of them (default: all of Claude Code's)")  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="only tell what would come in, and what it may cost")
+                        help="with transcripts: a file or folder of them (default: all of Claude Code's); with rules: a "
+                             "project's folder or one file (default: this folder)")  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="only tell what would come in, what not and why")
     yes(parser)
 
 
-def import_(arguments: argparse.Namespace) -> int:
+def import_(arguments: argparse.Namespace) -> Told | int:
     """Take in an export, or the past of Claude Code."""
     if arguments.source == TRANSCRIPTS:
         from recalld.cli.past import run
 
         return run(arguments)
+    if arguments.source == RULES:
+        return _import_rules(arguments.path or Path(here()), dry_run=arguments.dry_run)
     if arguments.path is not None:
-        raise InputError("a second path only goes with `recalld import transcripts`")
+        raise InputError("a second path only goes with `recalld import transcripts` and `recalld import rules`")
     from recalld.cli import foreign_file
 
     path = Path(arguments.source)
     if foreign := foreign_file.read(path):
-        return _adopt(*foreign, dry_run=arguments.dry_run, as_json=arguments.json)
-    return _import_file(path, dry_run=arguments.dry_run, as_json=arguments.json)
+        program, statements = foreign
+        return _adopt({program: statements}, {}, cwd=here(), dry_run=arguments.dry_run)
+    return _import_file(path, dry_run=arguments.dry_run)
 
 
-def _import_file(path: Path, *, dry_run: bool, as_json: bool) -> int:
-    import msgspec
-
-    from recalld.cli import export_file
+def _import_file(path: Path, *, dry_run: bool) -> Told:
+    from recalld import export_file
 
     parsed = export_file.read(path)
-    counts = dict.fromkeys(("added", "updated", "known", "deleted_here", "projects"), 0)
-    common = {"head": msgspec.to_builtins(parsed.head), "projects": msgspec.to_builtins(parsed.projects)}
-    parts = [parsed.memories[at : at + BATCH] for at in range(0, len(parsed.memories), BATCH)] or [[]]
+    done = []
     with output.progress("importing", len(parsed.memories)) as tick:
-        for number, part in enumerate(parts, 1):
-            last = msgspec.to_builtins(parsed.conflicts) if number == len(parts) else []
-            done = ask(
-                "import-rehearse" if dry_run else "import", writes=not dry_run, timeout_s=LONG_S, **common,
-                memories=msgspec.to_builtins(part), conflicts=last,
-            )  # fmt: skip
-            for name in ("added", "updated", "known", "deleted_here"):
-                counts[name] += done[name]
-            # Projects are new to the first part only; a rehearsal makes none.
-            counts["projects"] = max(counts["projects"], done["projects"])
-            tick(len(part))
-    if as_json:
-        output.print_json({"dry_run": dry_run, **counts})
-    else:
-        print(_report(counts, "would be" if dry_run else "were"))
-    return 0
+        for part in export_file.parts(parsed, BATCH):
+            verb = "import-rehearse" if dry_run else "import"
+            done.append(ask(verb, writes=not dry_run, timeout_s=LONG_S, **part))
+            tick(len(part["memories"]))
+    told = {"dry_run": dry_run, **export_file.counted(done)}
+    items = {"items": [item for part in done for item in part["items"]]} if dry_run else {}
+    return Told(told | items, _say_imported)
 
 
-def _adopt(source: str, items: list[Any], *, dry_run: bool, as_json: bool) -> int:
-    """Take in the memories of another program."""
+def _say_imported(told: dict[str, Any]) -> None:
+    print(_report(told, "would be" if told["dry_run"] else "were"))
+    _say_items(told)
+
+
+def _import_rules(path: Path, *, dry_run: bool) -> Told:
+    """Propose what the rule files of other assistants say."""
+    from recalld.cli import rule_files
+
+    rules = rule_files.read(path)
+    return _adopt(rules.found, rules.left_out, cwd=str(rules.folder), dry_run=dry_run, propose=True)
+
+
+def _adopt(found: dict[str, list[Any]], left_out: dict[str, int], **given: Any) -> Told:
+    """Take in the statements of other programs, by the program's name. left_out: what was already, by reason."""
     import msgspec
 
-    counts: dict[str, int] = dict.fromkeys(("added", "pending", "updated", "known"), 0)
-    left_out: dict[str, int] = {}
-    with output.progress("importing", len(items)) as tick:
-        for at in range(0, len(items), BATCH):
-            part = msgspec.to_builtins(items[at : at + BATCH])
-            done = ask("adopt", writes=True, timeout_s=LONG_S, program=source, items=part, cwd=here(), dry_run=dry_run)
-            for name in counts:
-                counts[name] += done[name]
-            for reason, number in done["left_out"].items():
-                left_out[reason] = left_out.get(reason, 0) + number
-            tick(len(part))
-    if as_json:
-        output.print_json({"dry_run": dry_run, "source": source, **counts, "left_out": left_out})
-        return 0
-    were = "would be" if dry_run else "were"
-    waiting = f" ({counts['pending']:,} wait in the inbox)" if counts["pending"] else ""
-    print(f"{source}: {output.plural(counts['added'], 'memory', 'memories')} {were} added{waiting}, "
-          f"{counts['updated']:,} brought up to date; {counts['known']:,} known already")  # fmt: skip
-    for reason, number in left_out.items():
+    counts = dict.fromkeys(("added", "pending", "updated", "known"), 0)
+    items: list[dict[str, str]] = []
+    with output.progress("importing", sum(map(len, found.values()))) as tick:
+        for program, statements in found.items():
+            for at in range(0, len(statements), BATCH):
+                part = msgspec.to_builtins(statements[at : at + BATCH])
+                done = ask("adopt", writes=True, timeout_s=LONG_S, program=program, items=part, **given)
+                for name in counts:
+                    counts[name] += done[name]
+                for reason, number in done["left_out"].items():
+                    left_out[reason] = left_out.get(reason, 0) + number
+                items += done["items"]
+                tick(len(part))
+    told = {"dry_run": given["dry_run"], "source": ", ".join(found) or RULES, **counts, "left_out": left_out}
+    return Told({**told, "items": items} if given["dry_run"] else told, _say_adopted)
+
+
+def _say_adopted(told: dict[str, Any]) -> None:
+    were = "would be" if told["dry_run"] else "were"
+    waiting = f" ({told['pending']:,} wait in the inbox)" if told["pending"] else ""
+    print(f"{told['source']}: {output.plural(told['added'], 'memory', 'memories')} {were} added{waiting}, "
+          f"{told['updated']:,} brought up to date; {told['known']:,} known already")  # fmt: skip
+    for reason, number in told["left_out"].items():
         print(f"left out: {number:,} ({output.safe(reason)})")
-    return 0
+    _say_items(told)
+    if told["pending"] and not told["dry_run"]:
+        print("see them with: recalld inbox; answer with: recalld confirm ID... or recalld reject ID...")
+
+
+def _say_items(told: dict[str, Any]) -> None:
+    """Each item of a dry run with its outcome."""
+    items = told.get("items", [])
+    for item in items[:SHOWN]:
+        print(f"  {item['outcome']}: {output.safe(item['content'] or '(deleted)')}")
+    if len(items) > SHOWN:
+        print(f"  and {len(items) - SHOWN:,} more; --json shows all")
 
 
 def _report(counts: dict[str, int], were: str) -> str:
@@ -173,9 +197,9 @@ def _report(counts: dict[str, int], were: str) -> str:
 COMMANDS = (
     Command("export", "[--format F] [--output FILE]", "everything that is remembered, as a file", _export_options, export,
             ("recalld export --output memories.json", "recalld export --format markdown --project shop > shop.md")),
-    Command("import", "FILE | transcripts [PATH]", "take in an export, or Claude Code's own past",
+    Command("import", "FILE | transcripts | rules [PATH]", "take in an export, Claude Code's past, or others' rules",
             _import_options, import_,
             ("recalld import memories.json --dry-run", "recalld import transcripts --dry-run",
              "recalld import ~/.claude-mem/claude-mem.db --dry-run",
-             "recalld import transcripts ~/.claude/projects/-home-me-shop")),
+             "recalld import transcripts ~/.claude/projects/-home-me-shop", "recalld import rules --dry-run")),
 )  # fmt: skip

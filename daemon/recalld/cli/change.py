@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shlex
 import sys
 from datetime import datetime, timedelta
@@ -10,8 +11,9 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import ask
-from recalld.cli.command import SCOPES, TYPES, Command, here, ids, nothing, yes
-from recalld.errors import InputError
+from recalld.cli.command import SCOPES, TYPES, Command, Told, here, ids, nothing, when, yes
+
+Row = dict[str, Any]
 
 VERDICTS = ("useful", "useless", "missed")
 
@@ -23,25 +25,25 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--type", choices=TYPES, default="fact", help="what kind of statement it is (fact)")
     parser.add_argument("--tag", action="append", default=[], dest="tags", metavar="TAG", help="may be given again")
     parser.add_argument("--pin", action="store_true", help="give it to every session, first of all")
-    parser.add_argument("--expires", metavar="WHEN", help="2026-12-31, 90d, 12h or 2w: it ends then")
+    parser.add_argument("--expires", type=when, metavar="WHEN", help="2026-12-31, 90d, 12h or 2w: it ends then")
 
 
-def add(arguments: argparse.Namespace) -> int:
+def add(arguments: argparse.Namespace) -> Told:
     """Store a sentence."""
     begun = output.utc_now()
     row = ask(
         "add", writes=True, text=_text(arguments.text), cwd=here(), project=arguments.project, scope=arguments.scope,
         type=arguments.type, tags=arguments.tags, pin=arguments.pin, expires=arguments.expires,
     )  # fmt: skip
-    if arguments.json:
-        output.print_json(row)
-        return 0
+    return Told(row, functools.partial(_say_added, begun=begun))
+
+
+def _say_added(row: Row, begun: datetime) -> None:
     # The database's clock has milliseconds, and cuts.
     fresh = datetime.fromisoformat(row["created_at"]) >= begun - timedelta(milliseconds=1)
     say("remembered" if fresh else "known already", row)
     if fresh:
         print(f"take it back with: recalld delete {short(row['id'])}")
-    return 0
 
 
 def _edit_options(parser: argparse.ArgumentParser) -> None:
@@ -49,16 +51,12 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the new sentence; `-` reads it from stdin")
 
 
-def edit(arguments: argparse.Namespace) -> int:
+def edit(arguments: argparse.Namespace) -> Told:
     """Replace a sentence, if it is still the one that was looked at."""
     before = ask("show", id=arguments.id)
     row = ask("edit", writes=True, id=before["id"], text=_text(arguments.text), version=before["version"])
-    if arguments.json:
-        output.print_json(row)
-        return 0
-    say("changed", row)
-    print(f"take it back with: recalld edit {short(row['id'])} {shlex.quote(output.safe(before['content']))}")
-    return 0
+    old = shlex.quote(output.safe(before["content"]))
+    return Told(row, lambda row: say("changed", row, back=f"edit {short(row['id'])} {old}"))
 
 
 def _delete_options(parser: argparse.ArgumentParser) -> None:
@@ -66,26 +64,29 @@ def _delete_options(parser: argparse.ArgumentParser) -> None:
     yes(parser)
 
 
-def delete(arguments: argparse.Namespace) -> int:
+def delete(arguments: argparse.Namespace) -> Told:
     """Erase memories; more than one only after asking."""
-    if len(arguments.ids) > 1:
-        doomed = [ask("show", id=reference) for reference in arguments.ids]
-        if not arguments.json:
-            for row in doomed:
-                say("to delete", row, stream=sys.stderr)
-        if not output.confirmed(f"delete these {len(doomed)} memories for good?", given=arguments.yes):
-            raise InputError("nothing was deleted")
-    rows = ask("delete", writes=True, ids=arguments.ids)
-    if arguments.json:
-        output.print_json(rows)
-        return 0
+    ask_before_many(arguments, "delete", "deleted")
+    return Told(ask("delete", writes=True, ids=arguments.ids), _say_deleted)
+
+
+def ask_before_many(arguments: argparse.Namespace, verb: str, done: str) -> None:
+    """Show what several ids stand for, and ask whether all of that is meant. Raises InputError where it is not."""
+    if len(arguments.ids) < 2 or arguments.yes:
+        return
+    if output.someone():
+        for reference in arguments.ids:
+            say(f"to {verb}", ask("show", id=reference), stream=sys.stderr)
+    output.insist(f"{verb} these {len(arguments.ids)} memories for good?", otherwise=f"nothing was {done}")
+
+
+def _say_deleted(rows: list[Row]) -> None:
     for row in rows:
         say("deleted", row)
         print(f"have it back with: recalld add {_options(row)}{shlex.quote(output.safe(row['content']))}")
-    return 0
 
 
-def _options(row: dict[str, Any]) -> str:
+def _options(row: Row) -> str:
     """The options with which `add` stores this memory once more."""
     scope = f"--scope {row['scope']} " if row["scope"] != "project" else ""
     project = f"--project {shlex.quote(row['project'])} " if row["project"] else ""
@@ -93,40 +94,28 @@ def _options(row: dict[str, Any]) -> str:
     return scope + project + kind + ("--pin " if row["pinned"] else "")
 
 
-def pin(arguments: argparse.Namespace) -> int:
+def pin(arguments: argparse.Namespace) -> Told:
     """Pin memories."""
-    return _pinned(arguments, "pin", "unpin")
+    return Told(ask("pin", writes=True, ids=arguments.ids), functools.partial(say_each, "pinned", back="unpin"))
 
 
-def unpin(arguments: argparse.Namespace) -> int:
+def unpin(arguments: argparse.Namespace) -> Told:
     """Unpin memories."""
-    return _pinned(arguments, "unpin", "pin")
+    return Told(ask("unpin", writes=True, ids=arguments.ids), functools.partial(say_each, "unpinned", back="pin"))
 
 
-def _pinned(arguments: argparse.Namespace, verb: str, opposite: str) -> int:
-    rows = ask(verb, writes=True, ids=arguments.ids)
-    if arguments.json:
-        output.print_json(rows)
-        return 0
-    for row in rows:
-        say(f"{verb}ned", row)
-    print(f"take it back with: recalld {opposite} {' '.join(short(row['id']) for row in rows)}")
-    return 0
-
-
-def undo(arguments: argparse.Namespace) -> int:
+def undo(arguments: argparse.Namespace) -> Told:
     """Take back what was learnt last."""
-    undone = ask("undo", writes=True)
-    if arguments.json:
-        output.print_json(undone)
-        return 0
+    return Told(ask("undo", writes=True), _say_undone)
+
+
+def _say_undone(undone: dict[str, list[Row]]) -> None:
     for row in undone["removed"]:
         say("forgotten", row)
     for row in undone["restored"]:
         say("as before", row)
     if not undone["removed"] and not undone["restored"]:
         print("what was learnt last is gone already")
-    return 0
 
 
 def _feedback_options(parser: argparse.ArgumentParser) -> None:
@@ -134,17 +123,12 @@ def _feedback_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verdict", choices=VERDICTS, help="missed: the last prompt should have had it")
 
 
-def feedback(arguments: argparse.Namespace) -> int:
+def feedback(arguments: argparse.Namespace) -> Told:
     """Say whether a memory was of use."""
     row = ask("feedback", writes=True, id=arguments.id, verdict=arguments.verdict, cwd=here())
-    if arguments.json:
-        output.print_json(row)
-        return 0
-    say(f"noted as {arguments.verdict}", row)
-    if arguments.verdict != "missed":
-        other = "useless" if arguments.verdict == "useful" else "useful"
-        print(f"take it back with: recalld feedback {short(row['id'])} {other}")
-    return 0
+    other = {"useful": "useless", "useless": "useful"}.get(arguments.verdict)
+    back = f"feedback {short(row['id'])} {other}" if other else ""
+    return Told(row, functools.partial(say, f"noted as {arguments.verdict}", back=back))
 
 
 def _text(words: list[str]) -> str:
@@ -156,11 +140,21 @@ def short(memory_id: str) -> str:
     return memory_id[: len("m-") + output.SHORT_DIGITS]
 
 
-def say(done: str, row: dict[str, Any], stream: Any = None) -> None:
-    """Print what was done to a memory, on one line."""
+def say(done: str, row: Row, *, back: str = "", stream: Any = None) -> None:
+    """Print what was done to a memory, on one line. back: the command that takes it back."""
     where = {"user": "you", "org": "team"}.get(row["scope"], row["project"] or "-")
     content = output.safe(row["content"] or "(deleted)")
     print(f"{done}: {content} ({short(row['id'])}, {row['type']}, {output.safe(where)})", file=stream or sys.stdout)
+    if back:
+        print(f"take it back with: recalld {back}")
+
+
+def say_each(done: str, rows: list[Row], *, back: str = "") -> None:
+    """Print what was done to memories. back: the command that takes it back for all of them."""
+    for row in rows:
+        say(done, row)
+    if back and rows:
+        print(f"take it back with: recalld {back} {' '.join(short(row['id']) for row in rows)}")
 
 
 COMMANDS = (

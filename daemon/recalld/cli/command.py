@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 TYPES = ("fact", "preference", "decision", "lesson", "progress", "summary")
@@ -12,18 +13,34 @@ SCOPES = ("user", "project", "org")
 STATUSES = ("active", "pending", "superseded", "archived", "deleted", "all")
 
 
+class Told(NamedTuple):
+    """What a command found or did: `data` as `--json` prints it, `show(data)` as a person reads it. code: to exit with."""
+
+    data: Any
+    show: Callable[[Any], None]
+    code: int = 0
+
+
 class Command(NamedTuple):
     """One command. usage: its arguments as the overview shows them; the full ones come from `options`.
 
-    run: does it and returns the exit code; what goes wrong is raised.
+    run: does it and returns what to tell, or the exit code where it told everything by itself; what goes wrong is raised.
     """
 
     name: str
     usage: str
     summary: str
     options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    run: Callable[[argparse.Namespace], Told | int]
     examples: tuple[str, ...]
+
+
+def when(text: str) -> str:
+    """A point in time as typed. A date without a zone is meant in this shell's, and the daemon may live in another."""
+    try:
+        return datetime.fromisoformat(text.strip()).astimezone().isoformat()
+    except ValueError:
+        return text  # a period; or what nobody can read, which is told where it is asked for
 
 
 def nothing(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,8 @@ from recalld.errors import DamagedError, RecalldError
 from recalld.install.running import holder
 from recalld.paths import Paths
 from recalld.redact import Redactor
-from recalld.store.migrate import NewerDatabaseError
+from recalld.store.key import NoCipherError
+from recalld.store.migrate import MigrationError, NewerDatabaseError
 
 LOG_BYTES = 1_000_000
 LOG_FILES = 3
@@ -46,7 +47,11 @@ def run(paths: Paths, *, debug: bool) -> int:
         log.error("%s", error)  # noqa: TRY400  # one line says it all
         if not shown:
             print(f"recalld: {error}", file=sys.stderr)
-        return HOPELESS if isinstance(error, NewerDatabaseError | DamagedError) else 1
+        if not isinstance(error, NewerDatabaseError | MigrationError | DamagedError | NoCipherError):
+            return 1
+        if inherited:
+            system.turn_away(inherited)
+        return HOPELESS
     except Exception:
         log.exception("the daemon failed")
         raise

@@ -32,6 +32,8 @@ def read(path: Path) -> tuple[str, list[Foreign]] | None:
 
     Raises InputError for a file that is broken.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: no regular file; what comes through a pipe has to be stored first")
     with path.open("rb") as file:
         head = file.read(len(_SQLITE))
     if head == _SQLITE:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from recalld.cli import output, tune
-from recalld.cli.command import Command
+from recalld.cli.command import Command, Told
 from recalld.paths import find
 
 BACKENDS = ("rules", "anthropic", "claude")
@@ -29,7 +29,7 @@ def eval_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw scores by threshold into FILE (.html or .png)")
 
 
-def eval_(arguments: argparse.Namespace) -> int:
+def eval_(arguments: argparse.Namespace) -> Told:
     """Score labelled cases."""
     import asyncio  # late, like all below: every command imports this module
 
@@ -48,11 +48,8 @@ def eval_(arguments: argparse.Namespace) -> int:
         results = asyncio.run(judge.judge(cases, settings, paths.models, os.environ, options, tick))
     if arguments.plot:
         plot.draw(arguments.plot, results, settings.memory.similarity_threshold)
-    if arguments.json:
-        output.print_json(report.as_json(results, details=arguments.details))
-    else:
-        print(output.safe(report.as_text(results, details=arguments.details)))
-    return 0
+    told = report.as_json(results, details=arguments.details) if arguments.json else None
+    return Told(told, lambda _: print(output.safe(report.as_text(results, details=arguments.details))))
 
 
 @contextlib.contextmanager
@@ -91,7 +88,7 @@ def bench_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def bench(arguments: argparse.Namespace) -> int:
+def bench(arguments: argparse.Namespace) -> Told:
     """Measure this installation on this machine."""
     import msgspec
 
@@ -101,11 +98,7 @@ def bench(arguments: argparse.Namespace) -> int:
     sizes = arguments.sizes or (run.QUICK if arguments.quick else run.SIZES)
     with _steps() as (say, tick):
         measured = run.run(sizes, effort, say, tick)
-    if arguments.json:
-        output.print_json(msgspec.to_builtins(measured))
-    else:
-        print(report.as_text(measured))
-    return 0
+    return Told(msgspec.to_builtins(measured), lambda _: print(report.as_text(measured)))
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import shlex
 from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import ask
-from recalld.cli.change import say, short
-from recalld.cli.command import SCOPES, Command, here, ids, place
+from recalld.cli.change import say, say_each, short
+from recalld.cli.command import SCOPES, Command, Told, here, ids, place
 from recalld.errors import InputError
 
 
@@ -18,15 +20,16 @@ def _tag_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--remove", action="append", default=[], metavar="TAG", help="may be given again")
 
 
-def tag(arguments: argparse.Namespace) -> int:
+def tag(arguments: argparse.Namespace) -> Told:
     """Change a memory's tags."""
     added = [name.removeprefix("+") for name in arguments.tags]
-    row = ask("tag", writes=True, id=arguments.id, add=added, remove=arguments.remove)
-    if arguments.json:
-        output.print_json(row)
-    else:
-        say(f"tagged {output.safe(', '.join(row['tags'])) or 'with nothing'}", row)
-    return 0
+    before = ask("show", id=arguments.id)
+    row = ask("tag", writes=True, id=before["id"], add=added, remove=arguments.remove)
+    gone = [shlex.quote(name) for name in before["tags"] if name not in row["tags"]]
+    new = [f"--remove {shlex.quote(name)}" for name in row["tags"] if name not in before["tags"]]
+    back = " ".join(["tag", short(row["id"]), *gone, *new]) if gone or new else ""
+    done = f"tagged {output.safe(', '.join(row['tags'])) or 'with nothing'}"
+    return Told(row, functools.partial(say, done, back=output.safe(back)))
 
 
 def _tags_options(parser: argparse.ArgumentParser) -> None:
@@ -40,55 +43,45 @@ def _tags_options(parser: argparse.ArgumentParser) -> None:
     rename.add_argument("--project", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
-def tags(arguments: argparse.Namespace) -> int:
+def tags(arguments: argparse.Namespace) -> Told:
     """List tags, or rename one."""
-    if arguments.action == "rename":
-        rows = ask(
-            "tags-rename", writes=True, old=arguments.old, new=arguments.new, project=arguments.project, cwd=here()
-        )
-        if arguments.json:
-            output.print_json(rows)
-        else:
-            count = output.plural(len(rows), "memory", "memories")
-            print(output.safe(f"{arguments.old} is {arguments.new} now, in {count}"))
-        return 0
-    found = ask("tags", project=arguments.project, cwd=here())
-    if arguments.json:
-        output.print_json(found)
-    elif found:
+    given = {"project": arguments.project, "cwd": here()}
+    if arguments.action is None:
+        return Told(ask("tags", **given), _show_tags)
+    old, new = arguments.old, arguments.new
+    apart = new not in {one["tag"] for one in ask("tags", **given)}
+    rows = ask("tags-rename", writes=True, old=old, new=new, **given)
+    lines = [f"{old} is {new} now, in {output.plural(len(rows), 'memory', 'memories')}"]
+    if apart:  # else nothing tells any more which of them had which
+        lines.append(f"take it back with: recalld tags rename {shlex.quote(new)} {shlex.quote(old)}")
+    return Told(rows, lambda _: print(output.safe("\n".join(lines))))
+
+
+def _show_tags(found: list[dict[str, Any]]) -> None:
+    if found:
         table = output.grid(8, None)
         for one in found:
             table.add_row(output.text(f"{one['memories']:,}".rjust(8), "dim"), output.text(one["tag"]))
         output.show(table)
     else:
         print("no memory here has a tag")
-    return 0
 
 
-def archive(arguments: argparse.Namespace) -> int:
+def archive(arguments: argparse.Namespace) -> Told:
     """Take memories out of force."""
-    rows = _changed("archive", arguments, "archived")
-    if rows and not arguments.json:
-        print(f"take it back with: recalld restore {' '.join(short(row['id']) for row in rows)}")
-    return 0
+    rows = ask("archive", writes=True, ids=arguments.ids)
+    return Told(rows, functools.partial(say_each, "archived", back="restore"))
 
 
-def restore(arguments: argparse.Namespace) -> int:
+def restore(arguments: argparse.Namespace) -> Told:
     """Bring memories back into force."""
-    rows = _changed("restore", arguments, "in force again")
-    if not arguments.json and any(row["conflicts"] for row in rows):
+    return Told(ask("restore", writes=True, ids=arguments.ids), _say_restored)
+
+
+def _say_restored(rows: list[dict[str, Any]]) -> None:
+    say_each("in force again", rows, back="archive")
+    if any(row["conflicts"] for row in rows):
         print("it contradicts what took its place; `recalld conflicts` shows both")
-    return 0
-
-
-def _changed(verb: str, arguments: argparse.Namespace, done: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = ask(verb, writes=True, ids=arguments.ids)
-    if arguments.json:
-        output.print_json(rows)
-    else:
-        for row in rows:
-            say(done, row)
-    return rows
 
 
 def _move_options(parser: argparse.ArgumentParser) -> None:
@@ -97,19 +90,22 @@ def _move_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scope", choices=SCOPES, help="user: everywhere; org: the team; project: this folder's")
 
 
-def move(arguments: argparse.Namespace) -> int:
+def move(arguments: argparse.Namespace) -> Told:
     """Let memories hold elsewhere."""
     if not arguments.project and not arguments.scope:
         raise InputError("say where to: --project NAME, or --scope user, project or org")
+    before = {row["id"]: row for row in (ask("show", id=reference) for reference in arguments.ids)}
     rows = ask(
-        "move", writes=True, ids=arguments.ids, project=arguments.project, scope=arguments.scope, cwd=here()
+        "move", writes=True, ids=list(before), project=arguments.project, scope=arguments.scope, cwd=here()
     )  # fmt: skip
-    if arguments.json:
-        output.print_json(rows)
-        return 0
+    return Told(rows, functools.partial(_say_moved, before=before))
+
+
+def _say_moved(rows: list[dict[str, Any]], before: dict[str, dict[str, Any]]) -> None:
     for row in rows:
-        say("moved", row)
-    return 0
+        was = before[row["id"]]
+        place = f"--project {shlex.quote(was['project'])}" if was["project"] else f"--scope {was['scope']}"
+        say("moved", row, back=f"move {short(row['id'])} {output.safe(place)}")
 
 
 COMMANDS = (

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from recalld.errors import InputError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -21,6 +23,7 @@ Row = dict[str, Any]
 
 PIPE_WIDTH = 110
 """Columns where no terminal says how many it has."""
+NARROW = 64
 SHORT_DIGITS = 6
 STYLES = {
     "fact": "blue",
@@ -42,6 +45,11 @@ def print_json(data: Any) -> None:
 def wide() -> bool:
     """Whether stdout takes more than ASCII."""
     return sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def narrow() -> bool:
+    """Whether a table has no room here: each row is put one thing above the other then."""
+    return bool(console().width < NARROW)
 
 
 @cache
@@ -82,6 +90,12 @@ def grid(*widths: int | None) -> Table:
     for width in widths:
         table.add_column(width=width, ratio=None if width else 1, no_wrap=bool(width), overflow="fold")
     return table
+
+
+def stacked(content: Text, *facts: str) -> Text:
+    """A row where it is `narrow`: what it is about, and the rest on a line below."""
+    content.append(safe("\n  " + " · ".join(fact for fact in facts if fact)), style="dim")
+    return content
 
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:
@@ -140,10 +154,15 @@ def utc_now() -> datetime:
 
 def memory_table(rows: Sequence[Row], now: datetime, short: dict[str, str], measure: str) -> Table:
     """A line or more a memory: type, content with what is notable of it, date, `measure` (a field), id."""
-    table = grid(10, None, 9, 5, max((len(short[row["id"]]) for row in rows), default=8))
+    widths = (10, None, 9, 5, max((len(short[row["id"]]) for row in rows), default=8))
+    table = grid(None) if narrow() else grid(*widths)
     for row in rows:
         value = row.get(measure)
         number = f"{value:.2f}" if isinstance(value, float) else f"{value}x" if value else ""
+        if narrow():
+            facts = (row["type"], day(row["last_seen"], now), number, short[row["id"]])
+            table.add_row(stacked(described(row, short), *facts))
+            continue
         table.add_row(
             text(row["type"], STYLES.get(row["type"], "")),
             described(row, short),
@@ -171,23 +190,6 @@ def described(row: Row, short: dict[str, str]) -> Text:
     return line
 
 
-def groups(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """The memories under headings: pinned ones, each project's, the user's own, the team's."""
-    titles: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["pinned"]:
-            title = "pinned"
-        elif row["scope"] == "user":
-            title = "you, in every project"
-        elif row["scope"] == "org":
-            title = "team"
-        else:
-            title = row["project"] or "a project that is gone"
-        titles.setdefault(title, []).append(row)
-    order = {"pinned": 0, "you, in every project": 2, "team": 3}
-    return sorted(titles.items(), key=lambda item: order.get(item[0], 1))
-
-
 @contextlib.contextmanager
 def progress(doing: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on the terminal, where there is one and something to do; the block's function moves it on."""
@@ -202,9 +204,34 @@ def progress(doing: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda number: bar.advance(task, number)
 
 
+@contextlib.contextmanager
+def waiting(doing: str) -> Iterator[None]:
+    """A sign of life on the terminal, where there is one, while something takes as long as it takes."""
+    if not (sys.stderr and sys.stderr.isatty()):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(doing):
+        yield
+
+
+def insist(question: str, *, otherwise: str) -> None:
+    """Ask the person at the terminal. Raises InputError where the answer is not yes, or nobody is there to ask."""
+    if not someone():
+        raise InputError(f"{otherwise}: nobody is here to ask ({question}); `--yes` does it without asking")
+    if not confirmed(question, given=False):
+        raise InputError(otherwise)
+
+
 def confirmed(question: str, *, given: bool) -> bool:
     """Whether the person at the terminal says yes; also where `--yes` was given or nobody is there to ask."""
-    if given or not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
+    if given or not someone():
         return True
     print(f"recalld: {question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes", "j", "ja", "是")
+
+
+def someone() -> bool:
+    """Whether a person can see a question and answer it."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())

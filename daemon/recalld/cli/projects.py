@@ -7,8 +7,7 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import ask
-from recalld.cli.command import Command, here, yes
-from recalld.errors import InputError
+from recalld.cli.command import Command, Told, here, yes
 
 VALUES = {"name": "TEXT", "merge": "INTO", "relink": "FOLDER", "purge": ""}
 ACTIONS = {
@@ -32,38 +31,39 @@ def _options(parser: argparse.ArgumentParser) -> None:
             action.add_argument(*flags, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
-def projects(arguments: argparse.Namespace) -> int:
+def projects(arguments: argparse.Namespace) -> Told:
     """List projects, or change one and list them."""
     if arguments.action is None:
-        known = ask("projects")
-    else:
-        if arguments.action == "purge":
-            _ask_before_purge(arguments)
-        value = getattr(arguments, "value", "")
-        known = ask(
-            "projects-change", writes=True, action=arguments.action, project=arguments.project, value=value, cwd=here()
-        )
-    if arguments.json:
-        output.print_json(known)
-    elif known:
+        return Told(ask("projects"), _show)
+    if arguments.action == "purge" and not arguments.yes:
+        question = f"remove project {arguments.project} with all its memories for good?"
+        output.insist(question, otherwise="nothing was removed")
+    value = getattr(arguments, "value", "")
+    known = ask(
+        "projects-change", writes=True, action=arguments.action, project=arguments.project, value=value, cwd=here()
+    )
+    return Told(known, _show)
+
+
+def _show(known: list[dict[str, Any]]) -> None:
+    if known:
         output.show(_table(known))
     else:
         print("no project is known yet")
-    return 0
-
-
-def _ask_before_purge(arguments: argparse.Namespace) -> None:
-    question = f"remove project {arguments.project} with all its memories for good?"
-    if not output.confirmed(question, given=arguments.yes):
-        raise InputError("nothing was removed")
 
 
 def _table(known: list[dict[str, Any]]) -> Any:
     now = output.utc_now()
-    table = output.grid(4, 24, 8, 9, None)
-    table.add_row(*(output.text(title, "dim") for title in ("", "project", "memories", "last seen", "where")))
+    table = output.grid(None) if output.narrow() else output.grid(4, 24, 8, 9, None)
+    if not output.narrow():
+        table.add_row(*(output.text(title, "dim") for title in ("", "project", "memories", "last seen", "where")))
     for info in known:
         where = info["places"] or info["identities"]
+        if output.narrow():
+            count = output.plural(info["memories"], "memory", "memories")
+            facts = (f"#{info['id']}", count, output.day(info["last_seen_at"], now), *where)
+            table.add_row(output.stacked(output.text(info["name"], "bold"), *facts))
+            continue
         table.add_row(
             output.text(f"#{info['id']}", "cyan"),
             output.text(info["name"], "bold"),

@@ -35,17 +35,30 @@ def show(explained: dict[str, Any]) -> None:
 
 
 def _table(items: list[dict[str, Any]], memories: dict[str, Any], short: dict[str, str]) -> Any:
+    if output.narrow():
+        return _stacked(items, memories, short)
     reasons = max(len(item["reason"]) for item in items)
     table = output.grid(5, 5, min(reasons, REASON_COLUMNS), None, max(len(short[item["memory"]]) for item in items))
     table.add_row(*(output.text(title, "dim") for title in ("score", "fits", "why", "memory", "id")))
     for item in items:
-        memory = memories.get(item["memory"])
-        content = memory["content"] if memory and memory["content"] else "(deleted since)"
         table.add_row(
             output.text(f"{item['score']:.2f}"),
             output.text(f"{item['similarity']:.2f}"),
             output.text(item["reason"], "green" if item["given"] else "yellow"),
-            output.text(content),
+            output.text(_content(item, memories)),
             output.text(short[item["memory"]], "cyan"),
         )
     return table
+
+
+def _stacked(items: list[dict[str, Any]], memories: dict[str, Any], short: dict[str, str]) -> Any:
+    table = output.grid(None)
+    for item in items:
+        facts = (f"score {item['score']:.2f}", f"fits {item['similarity']:.2f}", item["reason"], short[item["memory"]])
+        table.add_row(output.stacked(output.text(_content(item, memories)), *facts))
+    return table
+
+
+def _content(item: dict[str, Any], memories: dict[str, Any]) -> str:
+    memory = memories.get(item["memory"])
+    return memory["content"] if memory and memory["content"] else "(deleted since)"

@@ -7,7 +7,7 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
-from recalld.cli.command import Command, nothing, positive
+from recalld.cli.command import Command, Told, nothing, positive
 from recalld.paths import find
 
 
@@ -18,65 +18,45 @@ def run(arguments: argparse.Namespace) -> int:
     return foreground.run(find(), debug=arguments.debug)
 
 
-def start(arguments: argparse.Namespace) -> int:
+def start(arguments: argparse.Namespace) -> Told:
     """Start the daemon, unless it runs."""
     from recalld.install import control, running
 
     paths = find()
     paths.ensure()
     before = running.status(paths)
-    facts = before or control.start(paths)
-    if arguments.json:
-        output.print_json({"started": before is None, "pid": facts["pid"]})
-    else:
-        print(f"{'runs already' if before else 'started'} (process {facts['pid']})")
-    return 0
+    pid = (before or control.start(paths))["pid"]
+    line = f"{'runs already' if before else 'started'} (process {pid})"
+    return Told({"started": before is None, "pid": pid}, lambda _: print(line))
 
 
-def stop(arguments: argparse.Namespace) -> int:
+def stop(arguments: argparse.Namespace) -> Told:
     """Stop the daemon, if it runs."""
     from recalld.install import control
 
     stopped = control.stop(find())
-    if arguments.json:
-        output.print_json({"stopped": stopped})
-    else:
-        print("stopped" if stopped else "no daemon runs")
-    return 0
+    return Told({"stopped": stopped}, lambda _: print("stopped" if stopped else "no daemon runs"))
 
 
-def restart(arguments: argparse.Namespace) -> int:
+def restart(arguments: argparse.Namespace) -> Told:
     """Stop the daemon, hung or not, and start it."""
     from recalld.install import control
 
     paths = find()
     paths.ensure()
     control.stop(paths)
-    facts = control.start(paths)
-    if arguments.json:
-        output.print_json({"started": True, "pid": facts["pid"]})
-    else:
-        print(f"started (process {facts['pid']})")
-    return 0
+    pid = control.start(paths)["pid"]
+    return Told({"started": True, "pid": pid}, lambda _: print(f"started (process {pid})"))
 
 
-def pause(arguments: argparse.Namespace) -> int:
+def pause(arguments: argparse.Namespace) -> Told:
     """Switch giving and learning off."""
-    return _switch(arguments, "pause", "paused: nothing is given or learnt until `recalld resume`")
+    return Told(ask("pause", writes=True), lambda _: print("paused: nothing is given or learnt until `recalld resume`"))
 
 
-def resume(arguments: argparse.Namespace) -> int:
+def resume(arguments: argparse.Namespace) -> Told:
     """Switch giving and learning on again."""
-    return _switch(arguments, "resume", "goes on")
-
-
-def _switch(arguments: argparse.Namespace, verb: str, line: str) -> int:
-    answer = ask(verb, writes=True)
-    if arguments.json:
-        output.print_json(answer)
-    else:
-        print(line)
-    return 0
+    return Told(ask("resume", writes=True), lambda _: print("goes on"))
 
 
 def _logs_options(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +64,7 @@ def _logs_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--follow", action="store_true", help="go on with what is added, until Ctrl-C")
 
 
-def logs(arguments: argparse.Namespace) -> int:
+def logs(arguments: argparse.Namespace) -> Told:
     """Show the end of the log, and go on with it."""
     from recalld.cli import logfile
 
@@ -93,11 +73,8 @@ def logs(arguments: argparse.Namespace) -> int:
     if arguments.follow:
         for line in logfile.followed(path, lines):
             print(line, flush=True)
-    elif arguments.json:
-        output.print_json({"path": str(path), "lines": lines})
-    else:
-        print("\n".join(lines) if lines else f"{path}: nothing was logged yet")
-    return 0
+    shown = "\n".join(lines) if lines else f"{path}: nothing was logged yet"
+    return Told({"path": str(path), "lines": lines}, lambda _: print(shown))
 
 
 def _maintain_options(parser: argparse.ArgumentParser) -> None:
@@ -106,19 +83,16 @@ def _maintain_options(parser: argparse.ArgumentParser) -> None:
     choice.add_argument("--retry", action="store_true", help="only let extractions that gave up try again")
 
 
-def maintain(arguments: argparse.Namespace) -> int:
+def maintain(arguments: argparse.Namespace) -> Told:
     """Do the upkeep, or tell what it would do."""
     if arguments.retry:
         answer = ask("retry", writes=True)
         lines = [f"{output.plural(answer['revived'], 'extraction')} will be tried again"]
     else:
-        answer = ask("maintain", writes=not arguments.dry_run, timeout_s=LONG_S, dry_run=arguments.dry_run)
+        with output.waiting("backing up, checking, cleaning up"):
+            answer = ask("maintain", writes=not arguments.dry_run, timeout_s=LONG_S, dry_run=arguments.dry_run)
         lines = _report(answer, "would be" if arguments.dry_run else "were")
-    if arguments.json:
-        output.print_json(answer)
-    else:
-        print("\n".join(lines))
-    return 0
+    return Told(answer, lambda _: print("\n".join(lines)))
 
 
 def _report(report: dict[str, Any], were: str) -> list[str]:

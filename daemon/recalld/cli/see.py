@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from typing import Any
 
-from recalld.cli import output, receipts, state
+from recalld.cli import output, receipts, state, ui
 from recalld.cli.calls import ask
-from recalld.cli.command import Command, chosen, filters, here, nothing, place
+from recalld.cli.command import Command, Told, chosen, filters, here, place, when
+from recalld.headings import groups
+
+Rows = list[dict[str, Any]]
 
 LIST_LIMIT = 1000
 SEARCH_LIMIT = 20
@@ -17,62 +21,63 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     filters(parser, LIST_LIMIT)
 
 
-def list_(arguments: argparse.Namespace) -> int:
-    """List memories under headings."""
-    rows = ask("list", **chosen(arguments))
-    if arguments.json:
-        output.print_json(rows)
-        return 0
+def list_(arguments: argparse.Namespace) -> Told:
+    """List memories."""
+    return Told(ask("list", **chosen(arguments)), functools.partial(_show_list, limit=arguments.limit))
+
+
+def _show_list(rows: Rows, limit: int) -> None:
+    """Under headings."""
     if not rows:
         print("nothing is remembered here yet; `recalld list --project all` shows what is known elsewhere")
-        return 0
+        return
     short, now = output.shortened(row["id"] for row in rows), output.utc_now()
     parts: list[Any] = []
-    for title, members in output.groups(rows):
+    for title, members in groups(rows):
         parts += [output.text(title, "bold"), output.memory_table(members, now, short, "hit_count"), ""]
     count = output.plural(len(rows), "memory", "memories")
-    more = " shown; --limit shows more" if len(rows) == arguments.limit else ""
+    more = " shown; --limit shows more" if len(rows) == limit else ""
     output.show(*parts, output.text(f"{count}{more}", "dim"))
-    return 0
 
 
 def _search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="a question, or words")
     filters(parser, SEARCH_LIMIT)
-    parser.add_argument("--since", metavar="DATE", help="said on that day or later, as 2026-01-31")
-    parser.add_argument("--until", metavar="DATE", help="said before that day")
+    parser.add_argument("--since", type=when, metavar="DATE", help="said on that day or later, as 2026-01-31")
+    parser.add_argument("--until", type=when, metavar="DATE", help="said before that day")
 
 
-def search(arguments: argparse.Namespace) -> int:
+def search(arguments: argparse.Namespace) -> Told:
     """Show what fits a question, the best first."""
     query = " ".join(arguments.query)
     found = ask("search", query=query, since=arguments.since, until=arguments.until, **chosen(arguments))
     rows = [{**item["memory"], "score": item["score"], "similarity": item["similarity"]} for item in found]
-    if arguments.json:
-        output.print_json(rows)
-    elif rows:
+    return Told(rows, _show_found)
+
+
+def _show_found(rows: Rows) -> None:
+    if rows:
         short = output.shortened(row["id"] for row in rows)
         output.show(output.memory_table(rows, output.utc_now(), short, "similarity"))
     else:
         print("nothing fits")
-    return 0
 
 
 def _one(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the start of it")
 
 
-def show(arguments: argparse.Namespace) -> int:
-    """Show one memory in words."""
-    row = ask("show", id=arguments.id)
-    if arguments.json:
-        output.print_json(row)
-        return 0
+def show(arguments: argparse.Namespace) -> Told:
+    """Show one memory."""
+    return Told(ask("show", id=arguments.id), _show_memory)
+
+
+def _show_memory(row: dict[str, Any]) -> None:
+    """In words."""
     table = output.grid(14, None)
     for name, value in _fields(row):
         table.add_row(output.text(name, "dim"), output.text(value))
     output.show(output.text(row["content"] or "(deleted: its text is gone)", "bold"), "", table)
-    return 0
 
 
 def _fields(row: dict[str, Any]) -> list[tuple[str, str]]:
@@ -109,22 +114,21 @@ def _fields(row: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in fields.items() if value]
 
 
-def history(arguments: argparse.Namespace) -> int:
+def history(arguments: argparse.Namespace) -> Told:
     """Show a memory's life, oldest first."""
-    steps = ask("history", id=arguments.id)
-    if arguments.json:
-        output.print_json(steps)
-        return 0
-    table = output.grid(16, 10, 12, None)
+    return Told(ask("history", id=arguments.id), _show_history)
+
+
+def _show_history(steps: Rows) -> None:
+    table = output.grid(None) if output.narrow() else output.grid(16, 10, 12, None)
     for step in steps:
-        table.add_row(
-            output.text(output.whole_time(step["at"]), "dim"),
-            output.text(step["action"]),
-            output.text(step["actor"], "dim"),
-            output.text(step["content"] or "(no text)"),
-        )
+        facts = (output.whole_time(step["at"]), step["action"], step["actor"])
+        content = output.text(step["content"] or "(no text)")
+        if output.narrow():
+            table.add_row(output.stacked(content, *facts))
+        else:
+            table.add_row(output.text(facts[0], "dim"), output.text(facts[1]), output.text(facts[2], "dim"), content)
     output.show(table)
-    return 0
 
 
 def _why_options(parser: argparse.ArgumentParser) -> None:
@@ -132,24 +136,21 @@ def _why_options(parser: argparse.ArgumentParser) -> None:
     place(parser, "the last injection in this project: its NAME, a PATH in it, or all")
 
 
-def why(arguments: argparse.Namespace) -> int:
+def why(arguments: argparse.Namespace) -> Told:
     """Show the last receipt."""
-    explained = ask("why", session=arguments.session, project=arguments.project, cwd=here())
-    if arguments.json:
-        output.print_json(explained)
-    else:
-        receipts.show(explained)
-    return 0
+    return Told(ask("why", session=arguments.session, project=arguments.project, cwd=here()), receipts.show)
 
 
-def status(arguments: argparse.Namespace) -> int:
+def _status_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--line", action="store_true", help="only a few words on this project, for a prompt or a status"
+                        " bar; with --json also the setting that makes them Claude Code's status line")  # fmt: skip
+
+
+def status(arguments: argparse.Namespace) -> Told:
     """Show what the daemon says of itself."""
-    facts = state.status()
-    if arguments.json:
-        output.print_json(facts)
-    else:
-        state.show(facts)
-    return 0
+    if arguments.line:
+        return state.line()
+    return Told(state.status(), state.show)
 
 
 COMMANDS = (
@@ -161,5 +162,8 @@ COMMANDS = (
     Command("history", "ID", "what a memory was before, and who changed it", _one, history, ("recalld history 1a2b3c",)),
     Command("why", "[SESSION]", "what was last given to Claude, what was left out, and why", _why_options, why,
             ("recalld why", "recalld why 3f2c --json")),
-    Command("status", "", "what the daemon is doing", nothing, status, ("recalld status", "recalld status --json")),
+    ui.COMMANDS[0]._replace(name="browse", usage="", summary="look through it all in a browser, as `ui` does",
+                            examples=("recalld browse", "recalld browse --no-open")),
+    Command("status", "[--line]", "what the daemon is doing", _status_options, status,
+            ("recalld status", "recalld status --json", "recalld status --line")),
 )  # fmt: skip

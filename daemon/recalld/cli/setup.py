@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from recalld.cli import output
-from recalld.cli.command import Command, yes
+from recalld.cli import completion, output
+from recalld.cli.command import Command, Told, yes
 from recalld.errors import InputError
 from recalld.paths import find
 
@@ -16,7 +18,11 @@ from recalld.paths import find
 def _install_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-service", action="store_true", help="hooks start the daemon when they find none")
     parser.add_argument(
-        "--client", default="claude-code", metavar="NAME", help="the program to register with (claude-code)"
+        "--client",
+        default="claude-code",
+        metavar="NAME",
+        help="the program to register with: claude-code (default),"
+        " or as an MCP server claude-desktop, cursor, codex, vscode, gemini",
     )
 
 
@@ -25,7 +31,9 @@ def install(arguments: argparse.Namespace) -> int:
     from recalld.install import setup
 
     options = setup.Options(service=not arguments.no_service, client=arguments.client)
-    _tell(setup.install(options, backend_lines(), os.environ), as_json=arguments.json)
+    hint = f"completion in your shell: {completion.hint(os.environ.get('SHELL', ''))}"
+    lines = setup.install(options, itertools.chain(backend_lines(), [hint]), os.environ)
+    _tell(lines, as_json=arguments.json)
     return 0
 
 
@@ -50,6 +58,7 @@ def backend_lines() -> Iterator[str]:
 
 def _uninstall_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--purge", action="store_true", help="remove memories and settings too")
+    parser.add_argument("--client", metavar="NAME", help="only take recalld out of this MCP client's settings")
     yes(parser)
 
 
@@ -57,10 +66,25 @@ def uninstall(arguments: argparse.Namespace) -> int:
     """Take recalld out, after asking where data would go."""
     from recalld.install import setup
 
+    if arguments.client:
+        _tell(setup.part(arguments.client, os.environ), as_json=arguments.json)
+        return 0
     question = f"delete all memories and settings in {find().data} for good?"
     if arguments.purge and not output.confirmed(question, given=arguments.yes):
         raise InputError("nothing was changed")
     _tell(setup.uninstall(os.environ, purge=arguments.purge), as_json=arguments.json)
+    return 0
+
+
+def _upgrade_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", nargs="?", type=Path, metavar="SOURCE", help="a checkout or wheel to take it from")
+
+
+def upgrade(arguments: argparse.Namespace) -> int:
+    """Bring a newer version in."""
+    from recalld.install import upgrade as newer
+
+    _tell(newer.upgrade(arguments.source, os.environ), as_json=arguments.json)
     return 0
 
 
@@ -83,24 +107,16 @@ def _config_options(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
-def config(arguments: argparse.Namespace) -> int:
+def config(arguments: argparse.Namespace) -> Told:
     """Show the settings, or change one."""
     from recalld.cli import config_file
 
     path = find().config
     if arguments.action == "set":
         changed = config_file.put(path, arguments.key, arguments.value)
-        if arguments.json:
-            output.print_json({"path": str(path), "key": arguments.key, "value": changed})
-        else:
-            print(f"{arguments.key} = {config_file.written(changed)} ({path})")
-        return 0
-    shown = config_file.effective(path)
-    if arguments.json:
-        output.print_json(shown)
-    else:
-        _show_settings(shown)
-    return 0
+        line = f"{arguments.key} = {config_file.written(changed)} ({path})"
+        return Told({"path": str(path), "key": arguments.key, "value": changed}, lambda _: print(line))
+    return Told(config_file.effective(path), _show_settings)
 
 
 def _show_settings(shown: dict[str, Any]) -> None:
@@ -120,32 +136,35 @@ def _doctor_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fix", action="store_true", help="first do what can be done without harm")
 
 
-def doctor(arguments: argparse.Namespace) -> int:
+def doctor(arguments: argparse.Namespace) -> Told:
     """Check everything, after mending what can be mended where that is wanted; 1 where something is wrong."""
     from recalld import doctor as checks
 
     mended = checks.mend(find(), os.environ) if arguments.fix else []
     found = checks.examine(find(), os.environ)
-    if arguments.json:
-        rows = [check._asdict() for check in found]
-        output.print_json({"mended": mended, "checks": rows} if arguments.fix else rows)
-    else:
-        for line in mended:
-            print(output.safe(line))
-        table = output.grid(4, 11, None)
-        for check in found:
-            mark = output.text("ok", "green") if check.ok else output.text("FAIL", "bold red")
-            advice = f"\n-> {check.fix}" if check.fix and not check.ok else ""
-            table.add_row(mark, output.text(check.check), output.text(check.detail + advice))
-        output.show(table)
-    return 0 if all(check.ok for check in found) else 1
+    rows = [check._asdict() for check in found]
+    data = {"mended": mended, "checks": rows} if arguments.fix else rows
+    return Told(data, lambda _: _show_checks(mended, found), 0 if all(check.ok for check in found) else 1)
+
+
+def _show_checks(mended: list[str], found: list[Any]) -> None:
+    for line in mended:
+        print(output.safe(line))
+    table = output.grid(4, 11, None)
+    for check in found:
+        mark = output.text("ok", "green") if check.ok else output.text("FAIL", "bold red")
+        advice = f"\n-> {check.fix}" if check.fix and not check.ok else ""
+        table.add_row(mark, output.text(check.check), output.text(check.detail + advice))
+    output.show(table)
 
 
 COMMANDS = (
-    Command("install", "[--no-service]", "register the hooks, set the service up, prove that a memory comes back",
-            _install_options, install, ("recalld install", "recalld install --no-service")),
-    Command("uninstall", "[--purge]", "take all of it out again; memories stay unless --purge", _uninstall_options,
-            uninstall, ("recalld uninstall", "recalld uninstall --purge --yes")),
+    Command("install", "[--no-service | --client NAME]", "register the hooks, set the service up, prove that a memory comes back",
+            _install_options, install, ("recalld install", "recalld install --no-service", "recalld install --client cursor")),
+    Command("uninstall", "[--purge | --client NAME]", "take all of it out again; memories stay unless --purge", _uninstall_options,
+            uninstall, ("recalld uninstall", "recalld uninstall --purge --yes", "recalld uninstall --client cursor")),
+    Command("upgrade", "[SOURCE]", "bring a newer version in; where it does not prove itself, this one goes on", _upgrade_options,
+            upgrade, ("recalld upgrade", "recalld upgrade ~/src/recalld", "recalld upgrade ./recalld-0.2.0-py3-none-any.whl")),
     Command("config", "show | set KEY VALUE", "the settings", _config_options, config,
             ("recalld config show", "recalld config set memory.notice false",
              "recalld config set privacy.words 'Bluebird,Project X'", "recalld config set projects.map.~/work/shop shop")),

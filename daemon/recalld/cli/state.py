@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from recalld import __version__
+from recalld import __version__, calling
 from recalld.cli import output
-from recalld.cli.calls import PATIENCE_S, directly
-from recalld.client import Client
+from recalld.cli.calls import PATIENCE_S, ask, directly
+from recalld.cli.command import Told, here
 from recalld.errors import RecalldError, UnavailableError
 from recalld.paths import Paths, find, spooled
 
@@ -21,12 +21,14 @@ NOTHING = {
     "backend_reason": None,
     "model": {"id": None, "state": "not loaded"},
     "watch": "off",
+    "http": {"state": "off", "url": None, "error": None},
     "memories": 0,
     "pending": 0,
     "projects": 0,
     "jobs": {"ready": 0, "running": 0, "done": 0, "dead": 0},
     "spool": 0,
     "runaway": None,
+    "trouble": None,
     "healthy": False,
     "rescued": None,
     "spend": {"calls": 0, "tokens": 0, "usd": 0.0},
@@ -39,7 +41,8 @@ def status() -> dict[str, Any]:
     paths = find()
     try:
         # A daemon of another version may not say all of it.
-        return {**NOTHING, "state": "running", "healthy": True, **Client(paths.socket, PATIENCE_S).call("status")}
+        said = calling.call(paths.socket, "status", {}, PATIENCE_S)
+        return {**NOTHING, "state": "running", "healthy": True, **said}
     except UnavailableError:
         return _without_daemon(paths)
 
@@ -70,6 +73,17 @@ def _backend(paths: Paths) -> dict[str, Any]:
     return {"backend": choice.backend, "backend_reason": choice.reason, "model": model}
 
 
+def line() -> Told:
+    """A few words on the project of this folder, and how Claude Code gets them without starting all of this."""
+    import shlex
+
+    from recalld.install import assets
+
+    words = [str(assets.interpreter()), "-I", "-S", str(assets.line_script()), str(find().socket)]
+    setting = {"type": "command", "command": shlex.join(words)}
+    return Told({"line": ask("line", cwd=here()), "statusLine": setting}, lambda data: print(data["line"]))
+
+
 def show(facts: dict[str, Any]) -> None:
     """Print `facts` on one screen."""
     table = output.grid(10, None)
@@ -98,11 +112,20 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
         "today": (_spend(spend), ""),
         "model": (f"{facts['model']['id']}, {facts['model']['state']}", ""),
         "spool": (spool, "yellow" if facts["spool"] else ""),
+        **({"viewer": _viewer(facts["http"])} if facts["http"]["state"] != "off" else {}),
         **runaway,
+        **({"trouble": (facts["trouble"], "red")} if facts["trouble"] else {}),
         **({"rescued": (facts["rescued"], "red")} if facts["rescued"] else {}),
         "last error": (error or "none", "red" if error else "dim"),
         "files": (facts["home"], "dim"),
     }
+
+
+def _viewer(door: dict[str, Any]) -> tuple[str, str]:
+    """Where the HTTP door is, or why it is not."""
+    if door["state"] == "failed":
+        return f"not served: {door['error']}", "red"
+    return (door["url"], "") if door["url"] else ("starting", "yellow")
 
 
 def _daemon(facts: dict[str, Any]) -> tuple[str, str]:

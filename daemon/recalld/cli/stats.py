@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Iterable
 from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import ask
-from recalld.cli.command import Command, here, place, positive
+from recalld.cli.command import Command, Told, here, place, positive
 
 DAYS = 30
 SHOWN_DAYS = 14
@@ -20,21 +21,21 @@ def _options(parser: argparse.ArgumentParser) -> None:
     place(parser, "only this project: its NAME or a PATH in it (default: all)")
 
 
-def stats(arguments: argparse.Namespace) -> int:
+def stats(arguments: argparse.Namespace) -> Told:
     """Show what was stored, given, used and spent."""
     found = ask("stats", days=arguments.days, project=arguments.project, cwd=here())
-    if arguments.json:
-        output.print_json(found)
-        return 0
+    title = f"{arguments.project or 'all projects'}, the last {output.plural(arguments.days, 'day')}"
+    return Told(found, functools.partial(_show, title=title))
+
+
+def _show(found: dict[str, Any], title: str) -> None:
     table = output.grid(11, None)
     for name, value in _lines(found):
         table.add_row(output.text(name, "dim"), output.text(value))
-    title = f"{arguments.project or 'all projects'}, the last {output.plural(arguments.days, 'day')}"
     parts: list[Any] = [output.text(title, "bold"), table]
     if found["by_day"]:
         parts += ["", _days(found["by_day"][-SHOWN_DAYS:])]
     output.show(*parts)
-    return 0
 
 
 def _lines(found: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -65,6 +66,14 @@ def _lines(found: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def _days(days: list[dict[str, Any]]) -> Any:
+    if output.narrow():
+        table = output.grid(None)
+        for day in days:
+            facts = [
+                f"{day[name]:,} {title}" for name, title in (("added", "new"), ("turns", "turns"), ("given", "given"))
+            ]
+            table.add_row(output.stacked(output.text(day["day"]), *facts, f"${day['usd']:.4f}"))
+        return table
     table = output.grid(10, 6, 6, 10, 6, 6, 9, None)
     titles = ("day", "new", "turns", "injections", "given", "used", "spent", "")
     table.add_row(

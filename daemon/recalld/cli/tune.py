@@ -7,7 +7,7 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
-from recalld.cli.command import Command
+from recalld.cli.command import Command, Told
 from recalld.paths import find
 
 KEY = "memory.similarity_threshold"
@@ -17,7 +17,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--apply", action="store_true", help="write what is proposed into the configuration")
 
 
-def tune(arguments: argparse.Namespace) -> int:
+def tune(arguments: argparse.Namespace) -> Told:
     """Show what another similarity threshold would change, and change it where that is wanted."""
     import msgspec  # late, like all below: every command imports this module
 
@@ -34,11 +34,7 @@ def tune(arguments: argparse.Namespace) -> int:
     if applied:
         config_file.put(path, KEY, str(found.proposed))
     told = msgspec.to_builtins(found) | {"applied": applied, "path": str(path)}
-    if arguments.json:
-        output.print_json(told)
-    else:
-        _show(told)
-    return 0
+    return Told(told, _show)
 
 
 def _show(told: dict[str, Any]) -> None:

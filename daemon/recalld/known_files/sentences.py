@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from recalld import segment
@@ -47,15 +48,20 @@ def sentences(text: str) -> tuple[Sentence, ...]:
     front = _FRONT.match(text)
     if front and _SCOPED.search(front[1]):
         return ()
-    found: dict[str, None] = {}
+    meant = (reading for each in readings(text[front.end() :] if front else text) for reading in each)
+    return tuple(Sentence(each, words) for each in dict.fromkeys(meant) if (words := words_of(each)))
+
+
+def readings(text: str) -> Iterator[list[str]]:
+    """Each statement of Markdown without front matter, as it may be meant; the last one says what its heading does, too."""
     heading = ""
-    for line in _prose(text[front.end() :] if front else text):
+    for line in _prose(text):
         if title := _HEADING.match(line):
             heading = "" if title[1] == "#" else _plain(title[2])
             continue
         for sentence in _END.split(_plain(_MARKER.sub("", line))):
-            found.update(dict.fromkeys(_readings(sentence.strip(), heading)))
-    return tuple(Sentence(each, words) for each in found if (words := words_of(each)))
+            if found := _readings(sentence.strip(), heading):
+                yield found
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import apsw
 import msgspec
 
+from recalld.answers import Adopted, Became
 from recalld.consolidate import Add, Drop, Supersede, Touch, Update
 from recalld.errors import InputError
 from recalld.foreign import MAX_CHARS, Foreign
@@ -23,25 +24,16 @@ MOST_CONFIDENCE = 0.9
 
 
 class Adopt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The memories of another program. dry_run: only tell what would become of them."""
+    """The memories of another program.
+
+    dry_run: only tell what would become of them. propose: whatever is new has to be confirmed by a person.
+    """
 
     program: str
     items: tuple[Foreign, ...]
     cwd: str = ""
     dry_run: bool = False
-
-
-class Adopted(msgspec.Struct, frozen=True, kw_only=True):
-    """How many were added (pending: of these, waiting to be confirmed), changed one here, or were known.
-
-    left_out: how many, by reason.
-    """
-
-    added: int = 0
-    pending: int = 0
-    updated: int = 0
-    known: int = 0
-    left_out: dict[str, int] = {}
+    propose: bool = False
 
 
 def adopt(db: apsw.Connection, context: Context, request: Adopt) -> Adopted:
@@ -50,22 +42,24 @@ def adopt(db: apsw.Connection, context: Context, request: Adopt) -> Adopted:
     counts, left_out = Counter[str](), Counter[str]()
     by = context.by(request.program)
     at_hand = here(db, context, request.cwd)
+    items = []
     for item in request.items:
-        outcome = _take(db, by, item, at_hand)
+        outcome = _take(db, by, item, at_hand, propose=request.propose)
         (counts if outcome in _COUNTED else left_out)[outcome] += 1
+        items.append(Became(context.redact(item.text), outcome))
     if request.dry_run:
         db.execute("rollback to adoption")
     db.execute("release adoption")
     return Adopted(
         added=counts["added"] + counts["pending"], pending=counts["pending"], updated=counts["updated"],
-        known=counts["known"], left_out=dict(left_out),
+        known=counts["known"], left_out=dict(left_out), items=tuple(items) if request.dry_run else (),
     )  # fmt: skip
 
 
 _COUNTED = frozenset({"added", "pending", "updated", "known"})
 
 
-def _take(db: apsw.Connection, context: Context, item: Foreign, at_hand: Where) -> str:
+def _take(db: apsw.Connection, context: Context, item: Foreign, at_hand: Where, *, propose: bool) -> str:
     """One item: what became of it, or why it is left out."""
     if len(item.text) > MAX_CHARS:
         return f"longer than {MAX_CHARS} characters"
@@ -76,8 +70,8 @@ def _take(db: apsw.Connection, context: Context, item: Foreign, at_hand: Where) 
     where = _where(db, item, at_hand)
     if where is None:
         return f"no project {item.project} is known here"
-    preference = item.type is Type.PREFERENCE
-    memory = msgspec.structs.replace(context.config.memory, confirm="all") if preference else context.config.memory
+    asked = propose or item.type is Type.PREFERENCE
+    memory = msgspec.structs.replace(context.config.memory, confirm="all") if asked else context.config.memory
     asking = context.with_config(msgspec.structs.replace(context.config, memory=memory))
     candidate = Candidate(
         content=content, type=item.type, scope=item.scope, confidence=max(0.0, min(item.confidence, MOST_CONFIDENCE)),

@@ -7,8 +7,8 @@ from typing import Literal
 import apsw
 import msgspec
 
-from recalld.errors import InputError
-from recalld.model import Memory
+from recalld.answers import Resolved
+from recalld.errors import NotFoundError
 from recalld.store import conflicts, memories
 from recalld.store.conflicts import Conflict
 from recalld.store.memories import Filter
@@ -36,18 +36,11 @@ class Resolve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     keep: Literal["A", "B", "both"]
 
 
-class Resolved(msgspec.Struct, frozen=True):
-    """What holds now, and what was superseded by it."""
-
-    kept: tuple[Memory, ...]
-    superseded: tuple[Memory, ...]
-
-
 def resolve(db: apsw.Connection, context: Context, request: Resolve) -> Resolved:
-    """Settle a conflict for good. Raises InputError where it is not open."""
+    """Settle a conflict for good. Raises NotFoundError where it is not open."""
     open_one = conflicts.numbered(db, request.conflict)
     if open_one is None:
-        raise InputError(f"no open conflict {request.conflict}; `recalld conflicts --project all` lists them")
+        raise NotFoundError(f"no open conflict {request.conflict}; `recalld conflicts --project all` lists them")
     older, newer = open_one.older.id, open_one.newer.id
     if request.keep == "both":
         conflicts.settle_both(db, older, newer, context.now)

@@ -11,7 +11,8 @@ import apsw
 import msgspec
 
 from recalld import redact
-from recalld.errors import InputError
+from recalld.answers import Undone
+from recalld.errors import InputError, NotFoundError
 from recalld.model import Memory, Scope, Status, Type, timestamp
 from recalld.store import memories, meta
 from recalld.verbs import remember
@@ -85,17 +86,6 @@ def pin(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]:
 def unpin(db: apsw.Connection, context: Context, request: Ids) -> list[Memory]:
     """Take `pin` back."""
     return _set_pinned(db, context, request, pinned=False)
-
-
-class Undone(msgspec.Struct, frozen=True):
-    """What `undo` took back: memories that are gone, and those that are as they were before.
-
-    kept: those that were changed again since, which `undo` leaves alone.
-    """
-
-    removed: tuple[Memory, ...]
-    restored: tuple[Memory, ...]
-    kept: tuple[Memory, ...]
 
 
 class Undo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -177,10 +167,9 @@ def point(text: str, now: datetime, direction: int) -> datetime:
     if period := re.fullmatch(r"(\d{1,5})([hdw])", text.strip()):
         return now + direction * timedelta(hours=int(period[1]) * {"h": 1, "d": 24, "w": 168}[period[2]])
     try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{text!r} is no time; write 2026-12-31, 90d or 12h") from error
-    return at.astimezone(UTC)
 
 
 def _set_pinned(db: apsw.Connection, context: Context, request: Ids, *, pinned: bool) -> list[Memory]:
@@ -195,7 +184,7 @@ def living(db: apsw.Connection, reference: str) -> Memory:
     """The memory that `reference` begins. Raises InputError for an unknown one and a tombstone."""
     memory = memories.find(db, reference)
     if memory.status is Status.DELETED:
-        raise InputError(f"{memory.id} was deleted and its text is gone for good; `recalld add` stores it anew")
+        raise NotFoundError(f"{memory.id} was deleted and its text is gone for good; `recalld add` stores it anew")
     return memory
 
 

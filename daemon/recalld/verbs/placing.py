@@ -82,11 +82,11 @@ def move(db: apsw.Connection, context: Context, request: Move) -> list[Memory]:
     for memory in found:
         if (memory.scope, memories.project_of(db, memory.id)) != (scope, project_id):
             memories.update(db, memory.id, context.now, scope=scope, project_id=project_id)
-            _part(db, memory, context)
+            part(db, memory, context)
     return [memories.find(db, memory.id) for memory in found]
 
 
-def _part(db: apsw.Connection, memory: Memory, context: Context) -> None:
+def part(db: apsw.Connection, memory: Memory, context: Context) -> None:
     """Two memories of different projects contradict each other no longer."""
     here = memories.project_of(db, memory.id)
     for other in memory.conflicts:

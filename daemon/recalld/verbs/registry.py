@@ -13,14 +13,21 @@ from recalld.store.connection import fold
 from recalld.store.store import Store
 from recalld.verbs import (
     adopt,
+    bounds,
+    browse,
+    complete,
     conflicts,
     feedback,
-    history,
+    handed,
     inbox,
     labels,
+    line,
     memories,
+    past,
+    patch,
     placing,
     projects,
+    receipts,
     see,
     stats,
     tags,
@@ -44,12 +51,17 @@ class Verb:
 
 VERBS: Mapping[str, Verb] = {
     "list": Verb(see.List, see.list_, writes=False),
+    "browse": Verb(browse.Browse, browse.browse, writes=False),
+    "revision": Verb(browse.Now, browse.revision, writes=False),
     "search": Verb(see.Search, see.search_, writes=False),
     "show": Verb(see.One, see.show, writes=False),
     "history": Verb(see.One, see.history, writes=False),
     "why": Verb(see.Why, see.why, writes=False),
+    "receipts": Verb(receipts.Past, receipts.list_, writes=False),
+    "receipt": Verb(receipts.Number, receipts.one, writes=False),
     "add": Verb(memories.Add, memories.add, writes=True),
     "edit": Verb(memories.Edit, memories.edit, writes=True),
+    "patch": Verb(patch.Patch, patch.patch, writes=True),
     "delete": Verb(memories.Ids, memories.delete, writes=True, erases=True),
     "pin": Verb(memories.Ids, memories.pin, writes=True),
     "unpin": Verb(memories.Ids, memories.unpin, writes=True),
@@ -60,21 +72,27 @@ VERBS: Mapping[str, Verb] = {
     "confirm": Verb(memories.Ids, inbox.confirm, writes=True),
     "reject": Verb(memories.Ids, inbox.reject, writes=True, erases=True),
     "tag": Verb(tags.Tag, tags.tag, writes=True),
+    "retag": Verb(tags.Retag, tags.retag, writes=True),
     "tags": Verb(tags.Tags, tags.list_, writes=False),
     "tags-rename": Verb(tags.Rename, tags.rename, writes=True),
     "archive": Verb(memories.Ids, placing.archive, writes=True),
     "restore": Verb(memories.Ids, placing.restore, writes=True),
     "move": Verb(placing.Move, placing.move, writes=True),
+    "complete": Verb(complete.Complete, complete.complete, writes=False),
     "stats": Verb(stats.Count, stats.count, writes=False),
+    "handed": Verb(handed.Latest, handed.handed, writes=False),
+    "line": Verb(line.Line, line.line, writes=False),
     "labels": Verb(labels.Labels, labels.labels_, writes=False),
     "feedback": Verb(feedback.Feedback, feedback.feedback, writes=True),
     "export": Verb(transfer.Export, transfer.export, writes=False),
     "import": Verb(transfer.Import, transfer.take_in, writes=True),
     "import-rehearse": Verb(transfer.Import, transfer.rehearse, writes=False),
     "adopt": Verb(adopt.Adopt, adopt.adopt, writes=True),
-    "past": Verb(history.Past, history.take, writes=True),
-    "past-look": Verb(history.Look, history.look, writes=False),
-    "past-offsets": Verb(history.Offsets, history.offsets, writes=False),
+    "past": Verb(past.Past, past.take, writes=True),
+    "past-look": Verb(past.Look, past.look, writes=False),
+    "past-offsets": Verb(past.Offsets, past.offsets, writes=False),
+    "which": Verb(bounds.Which, bounds.which, writes=False),
+    "visible": Verb(bounds.Visible, bounds.visible, writes=False),
     "projects": Verb(projects.Projects, projects.list_, writes=False),
     "projects-change": Verb(projects.Change, projects.change, writes=True, erases=True),
 }
@@ -90,7 +108,7 @@ async def call(store: Store, context: Context, name: str, arguments: dict[str, A
     except msgspec.ValidationError as error:
         raise InputError(f"{name}: {error}") from error
     if not verb.writes:
-        return await store.read(verb.run, context, request)
+        return await store.look(verb.run, context, request)
     result = await store.act(context.actor, context.batch, True, verb.run, context, request)
     if verb.erases:
         await store.outside(fold)

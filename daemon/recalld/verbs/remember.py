@@ -12,6 +12,7 @@ import msgspec
 
 from recalld import consolidate, fingerprint
 from recalld.consolidate import Add, Change, Conflict, Drop, Past, Relate, Supersede, Touch, Update
+from recalld.consolidate.trust import Confirm
 from recalld.llm.protocol import Operation
 from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
 from recalld.store import conflicts, memories, meta
@@ -20,6 +21,9 @@ from recalld.verbs.context import Context
 from recalld.verbs.near import compared
 
 MAX_TAGS = 20
+
+OUTSIDE: Confirm = "all"
+"""What is said of a project where none is (in $HOME, say) would hold in each one: a person has to confirm that first."""
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -42,10 +46,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 def take(db: apsw.Connection, context: Context, candidate: Candidate, said: Said) -> Taken:
     """Consolidate one candidate with what is stored, and make the changes. Its text must be redacted."""
+    confirm = context.config.memory.confirm
     if candidate.scope is Scope.PROJECT and said.where.project_id is None:
-        candidate = msgspec.structs.replace(candidate, scope=Scope.USER)
-    near = compared(db, context, candidate, said.where.project_id)
-    policy, confirm = context.config.conflict, context.config.memory.confirm
+        candidate, confirm = msgspec.structs.replace(candidate, scope=Scope.USER), OUTSIDE
+    near, policy = compared(db, context, candidate, said.where.project_id), context.config.conflict
     changes = consolidate.plan(
         candidate, near, policy, said.at, context.source,
         past=_past(db, candidate.prompt_id), blocked=blocked(db, candidate, said.where.project_id), confirm=confirm,
@@ -55,16 +59,16 @@ def take(db: apsw.Connection, context: Context, candidate: Candidate, said: Said
 
 def carry_out(db: apsw.Connection, context: Context, operation: Operation, shown: Collection[str], said: Said) -> Taken:
     """Consolidate what a model proposes. `shown`: the ids it was shown; it may speak of no others."""
-    candidate = consolidate.candidate(operation)
+    candidate, confirm = consolidate.candidate(operation), context.config.memory.confirm
     if candidate.scope is Scope.PROJECT and said.where.project_id is None:
-        operation = msgspec.structs.replace(operation, scope=Scope.USER)
+        operation, confirm = msgspec.structs.replace(operation, scope=Scope.USER), OUTSIDE
     near = compared(db, context, candidate, said.where.project_id)
     if operation.id in shown and operation.id not in {n.memory.id for n in near}:
         named = memories.get(db, operation.id)
         near = [*near, Neighbour(named, 0.0, 0.0)] if named else near
     elif operation.id not in shown:
         near = [n for n in near if n.memory.id != operation.id]
-    policy, confirm = context.config.conflict, context.config.memory.confirm
+    policy = context.config.conflict
     changes = consolidate.check(
         operation, near, policy, said.at, context.source,
         past=_past(db, candidate.prompt_id), blocked=blocked(db, candidate, said.where.project_id), confirm=confirm,

@@ -8,13 +8,14 @@ import apsw
 import msgspec
 
 from recalld import query, recall, segment
+from recalld.answers import Explained, Found
 from recalld.errors import InputError
 from recalld.model import Memory, Scope, Status, Type, timestamp
 from recalld.store import injections, memories, search
-from recalld.store.injections import Receipt
 from recalld.store.memories import Event, Filter
 from recalld.verbs.context import Context, chosen_projects
 from recalld.verbs.memories import point
+from recalld.verbs.receipts import explained
 
 DEFAULT_LIMIT = 1_000
 SEARCH_LIMIT = 20
@@ -36,10 +37,11 @@ class List(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 def list_(db: apsw.Connection, context: Context, request: List) -> list[Memory]:
     """The memories of a project and of the user, pinned ones first, then the newest."""
-    return memories.listing(db, _filter(db, context, request), request.limit)
+    return memories.listing(db, chosen(db, context, request), request.limit)
 
 
-def _filter(db: apsw.Connection, context: Context, request: List) -> Filter:
+def chosen(db: apsw.Connection, context: Context, request: List) -> Filter:
+    """The memories that `request` means."""
     return Filter(
         projects=chosen_projects(db, context, request.project, request.cwd),
         scope=request.scope,
@@ -68,19 +70,11 @@ class Search(List, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit: int = SEARCH_LIMIT
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A memory and how well it fits the question: similarity 0..1, calibrated; score as in injection."""
-
-    memory: Memory
-    score: float
-    similarity: float
-
-
 def search_(db: apsw.Connection, context: Context, request: Search) -> list[Found]:
     """The memories that fit a question best, by words and by meaning; those out of force by words alone."""
     asked = query.build(request.query, "", context.now)
     since, until = (point(text, context.now, -1) if text else None for text in (request.since, request.until))
-    wanted = _filter(db, context, request)
+    wanted = chosen(db, context, request)
     if wanted.statuses != (Status.ACTIVE,):
         return _by_words(db, request, wanted, since, until)
     filters = recall.Filters(
@@ -148,19 +142,10 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     project: str | None = None
 
 
-class Explained(msgspec.Struct, frozen=True):
-    """A receipt, and the memories it speaks of as they are now."""
-
-    receipt: Receipt
-    memories: dict[str, Memory]
-
-
 def why(db: apsw.Connection, context: Context, request: Why) -> Explained:
     """What the last injection gave, what it left out, and why."""
     projects = None if request.session else chosen_projects(db, context, request.project, request.cwd)
     receipt = injections.latest(db, request.session, projects)
     if receipt is None:
         raise InputError("nothing was injected yet" + (f" into session {request.session}" if request.session else ""))
-    ids = {item.memory for item in receipt.items}
-    found = {memory_id: memory for memory_id in ids if (memory := memories.get(db, memory_id))}
-    return Explained(receipt, found)
+    return explained(db, receipt)

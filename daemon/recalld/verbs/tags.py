@@ -7,6 +7,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from recalld.answers import TagCount
 from recalld.errors import InputError
 from recalld.model import Memory, Status
 from recalld.store import memories
@@ -40,18 +41,25 @@ def tag(db: apsw.Connection, context: Context, request: Tag) -> Memory:
     return memories.find(db, memory.id)
 
 
+class Retag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Memories, and the tags that each of them gets and loses."""
+
+    ids: tuple[str, ...]
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+def retag(db: apsw.Connection, context: Context, request: Retag) -> list[Memory]:
+    """`tag` for several at once, or for none of them."""
+    ids = dict.fromkeys(request.ids)
+    return [tag(db, context, Tag(id=one, add=request.add, remove=request.remove)) for one in ids]
+
+
 class Tags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of which project."""
 
     cwd: str = ""
     project: str | None = None
-
-
-class TagCount(msgspec.Struct, frozen=True):
-    """A tag, and how many memories in force have it."""
-
-    tag: str
-    memories: int
 
 
 def list_(db: apsw.Connection, context: Context, request: Tags) -> list[TagCount]:

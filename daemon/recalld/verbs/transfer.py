@@ -9,7 +9,8 @@ import apsw
 import msgspec
 
 from recalld import project, redact
-from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, Step, problem
+from recalld.answers import Became, Imported, Page
+from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, Step, cycle, problem
 from recalld.errors import InputError
 from recalld.model import Candidate, Status, timestamp
 from recalld.store import memories, meta, transfer
@@ -29,17 +30,6 @@ class Export(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cwd: str = ""
     after: int = 0
     limit: int = PAGE
-
-
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of an export. head, projects, conflicts: with the first page only. next: None on the last one."""
-
-    head: Head | None = None
-    projects: tuple[Project, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    memories: tuple[Carried, ...] = ()
-    total: int
-    next: int | None
 
 
 def export(db: apsw.Connection, context: Context, request: Export) -> Page:
@@ -65,16 +55,6 @@ class Import(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     conflicts: tuple[Conflict, ...] = ()
 
 
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """How many memories were added, brought up to date, known already, or stay deleted; and how many projects are new."""
-
-    added: int = 0
-    updated: int = 0
-    known: int = 0
-    deleted_here: int = 0
-    projects: int = 0
-
-
 def take_in(db: apsw.Connection, context: Context, request: Import) -> Imported:
     """Store what is not here yet, as it was: ids, times, history and links. Nothing that was deleted here comes back.
 
@@ -98,10 +78,12 @@ def _import(db: apsw.Connection, context: Context, request: Import, *, write: bo
     readable = transfer.take_key(db, request.head.key, write=write)
     counts: Counter[Outcome] = Counter()
     taken: list[Carried] = []
+    items: list[Became] = []
     for item in (_masked(context, item) for item in request.memories):
         project_id = refs[item.project_ref] if item.project_ref is not None else None
         outcome = _outcome(db, item, project_id)
         counts[outcome] += 1
+        items.append(Became(item.content, outcome))
         if outcome in ("added", "updated"):
             taken.append(item)
         if write:
@@ -110,14 +92,14 @@ def _import(db: apsw.Connection, context: Context, request: Import, *, write: bo
         _link(db, context, request, taken)
     return Imported(
         added=counts["added"], updated=counts["updated"], known=counts["known"], deleted_here=counts["deleted here"],
-        projects=made,
+        projects=made, items=() if write else tuple(items),
     )  # fmt: skip
 
 
 def _check(request: Import) -> None:
     if request.head.format != FORMAT:
         raise InputError(f"the file's format is {request.head.format!r}, not {FORMAT!r}")
-    if request.head.version > VERSION:
+    if not 1 <= request.head.version <= VERSION:
         raise InputError(
             f"the file's version is {request.head.version}; this recalld reads up to {VERSION}: upgrade it"
         )
@@ -131,6 +113,8 @@ def _check(request: Import) -> None:
     ids = [item.id for item in request.memories]
     if len(set(ids)) < len(ids):
         raise InputError("a memory stands twice in the file")
+    if (turning := cycle(request.memories)) is not None:
+        raise InputError(f"{turning} takes its own place (superseded_by goes in a circle)")
 
 
 def _masked(context: Context, item: Carried) -> Carried:
