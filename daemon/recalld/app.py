@@ -19,6 +19,7 @@ from typing import Any
 from recalld import __version__, chores, maintain, system, wire
 from recalld.chores import CHORES
 from recalld.doors.socket import Door, success
+from recalld.doors.web_process import WebProcess
 from recalld.errors import DamagedError, RecalldError, StoreError, UnavailableError
 from recalld.known_files import KnownFiles
 from recalld.learn import Learner
@@ -91,6 +92,7 @@ class Daemon:
         )
         self._door = Door(paths.socket, self._answer)
         self._watch: Watch | None = None
+        self._web = WebProcess(paths, self._settings, environ)
         self._model = Model(self._store, self._settings, paths.models, self._wake)
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -108,6 +110,7 @@ class Daemon:
         self._begin(self._check_database())
         self._begin(self._mind_the_home())
         self._begin(self._start_learning())
+        self._begin(self._web.keep())
         try:
             await self._stopping.wait()
         finally:
@@ -199,6 +202,7 @@ class Daemon:
         self.stop()
 
     async def _upkeep(self) -> None:
+        await chores.cut_log(self._store)
         if time.monotonic() - self._started > UPKEEP_DELAY.total_seconds():
             await chores.upkeep(self._store, self._settings, self._paths, force=False)
 
@@ -238,8 +242,10 @@ class Daemon:
             "watch": self._watch.mode if self._watch else "off",
             "spool": len(spooled(self._paths.spool)),
             "runaway": self._service.breaker.report(),
+            "trouble": self._service.trouble.report(),
             "home": str(self._paths.data),
             "rss_mib": system.rss_mib(),
+            "http": self._web.report,
             **facts,
             "healthy": problem is None,
             "last_error": problem or self._settings.error or self._worker.last_error or facts["last_error"],
@@ -279,13 +285,16 @@ def _inode(path: Path) -> int | None:
 
 
 def take_lock(path: Path) -> int:
-    """Hold the file's lock for the life of this process. Raises AlreadyRunningError."""
+    """Hold the file's lock for the life of this process. Raises AlreadyRunningError, StoreError."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    except BlockingIOError as error:
         os.close(descriptor)
         raise AlreadyRunningError(f"{path}: another recalld daemon serves this home") from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    except OSError as error:  # a full disk, or a file system that knows no locks
+        os.close(descriptor)
+        raise StoreError(f"{path}: {error.strerror}") from error
     return descriptor

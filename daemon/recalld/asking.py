@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from recalld.inject import MAX_UTF16, Considered, Group, Selection, block, estimate_tokens
-from recalld.model import Scope, timestamp
+from recalld.model import Scope, Type, timestamp
 from recalld.scored import COLUMNS, Row, Scored, scored, with_handles
 from recalld.store.injections import Receipt
 from recalld.store.turns import Where
@@ -27,12 +27,15 @@ REASON = "asked whether it holds"
 
 
 def waiting(db: apsw.Connection, at: Where) -> tuple[Scored, ...]:
-    """The pending memories of this place that nobody was asked about yet, oldest first."""
+    """The pending memories of this place that nobody was asked about yet, oldest first.
+
+    A project is not told, not even as a question, what was said outside of all projects; but for what a person prefers.
+    """
     rows: Sequence[tuple[Any, ...]] = db.execute(
         f"""select {COLUMNS} from memories indexed by memories_pending where status = 'pending'
-            and (scope <> ? or project_id is ?) and id not in (select memory from questions)
-            order by seq limit ?""",
-        (Scope.PROJECT, at.project_id, AT_ONCE),
+            and (project_id is ?1 or scope = ?2 or (scope = ?3 and type = ?4))
+            and id not in (select memory from questions) order by seq limit ?5""",
+        (at.project_id, Scope.ORG, Scope.USER, Type.PREFERENCE, AT_ONCE),
     ).fetchall()
     return tuple(with_handles(db, [scored(Row(*row), 0.0, 0.0) for row in rows]))
 

@@ -16,6 +16,9 @@ from recalld.transcript import Reading, TranscriptTurn
 SETTLE_S = 1.0
 """Extraction waits this long after a turn, for its last lines to reach the transcript and for quick turns to gather."""
 
+UNSAID_SETTLE_S = 5.0
+"""And this long where the Stop did not bring the answer: only the transcript will have it, a while after the hook."""
+
 LEEWAY = timedelta(minutes=2)
 """A transcript's turn older than its session is by this much is history that a fork or resume brought along."""
 
@@ -56,10 +59,12 @@ def fill(
         jobs.again(db, "extract", prompt_id, now)
 
 
-def end(db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False) -> None:
+def end(
+    db: apsw.Connection, prompt_id: str, now: datetime, *, interrupted: bool = False, settle_s: float = SETTLE_S
+) -> None:
     """A turn is over; it is queued for extraction, once."""
     turns.end_turn(db, prompt_id, now, interrupted=interrupted)
-    jobs.enqueue(db, "extract", prompt_id, now, delay_s=SETTLE_S)
+    jobs.enqueue(db, "extract", prompt_id, now, delay_s=settle_s)
 
 
 def absorb(
@@ -74,14 +79,17 @@ def absorb(
         prompt_id = said.hook_id if said.hook_id and turns.known(db, said.hook_id) else said.prompt_id
         over = said.complete or said.interrupted or final
         if not turns.known(db, prompt_id):
-            at = timestamp(moment(said.started_at) if said.started_at else now)
-            if not over or _before(said, oldest) or meta.paused(db, at):
+            at = moment(said.started_at) if said.started_at else now
+            if not over or _before(said, oldest) or meta.paused(db, timestamp(at)):
+                continue
+            # A fork copies history; an old client gives it other ids.
+            if said.hook_id and turns.said_then(db, cleaned(said.prompt, mask), at):
                 continue
             _insert(db, session, prompt_id, said, mask, now)
         fill(
             db, prompt_id, now,
             prompt=cleaned(said.prompt, mask),
-            answer=cleaned(said.answer, mask),
+            answer=cleaned(said.answer, mask) if over else "",  # so far it may be a word on the way
             answers=tuple(Answer(cleaned(a.question, mask), cleaned(a.answer, mask)) for a in said.answers),
         )  # fmt: skip
         still_open = turns.open_turns(db, session.session_id)

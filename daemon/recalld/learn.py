@@ -39,6 +39,9 @@ BATCH = 8
 MAX_HALVINGS = 2
 """So often a question that is too long is asked again, each time with half the text."""
 
+READ_CHARS = 2_000_000
+"""So much text of a transcript is held at a time; one that is met for the first time may hold weeks."""
+
 PAST_SHARE = 2
 """An imported past may use one part in so many of a day's caps; the rest is for what is said today."""
 
@@ -132,13 +135,15 @@ class Learner:
         """Take over what is new in a session's transcript."""
         if session is None or session.transcript_path is None:
             return
-        path = Path(session.transcript_path)
-        reading = await asyncio.to_thread(transcript.read, path, session.transcript_offset)
-        if reading.problem:
-            log.info("a transcript could not be read: %s", reading.problem)
-            return
+        path, offset, more = Path(session.transcript_path), session.transcript_offset, True
         mask = self._service.redactor().redact
-        await self._store.write(capture.absorb, session, reading, mask, now, final=final)
+        while more:
+            reading = await asyncio.to_thread(transcript.read, path, offset, READ_CHARS)
+            if reading.problem:
+                log.info("a transcript could not be read: %s", reading.problem)
+                return
+            offset, more = reading.resume_offset, reading.more
+            await self._store.write(capture.absorb, session, reading, mask, now, final=final and not more)
 
     async def _session(self, job: Job) -> Session | None:
         said = await self._store.read(turns.load, [job.key])

@@ -17,15 +17,18 @@ import msgspec
 from recalld import asking, capture, project, wire
 from recalld.breaker import Breaker
 from recalld.config import Config
-from recalld.giving import Chosen, Giver, receipt
+from recalld.errors import RecalldError
+from recalld.giving import Giver, receipt
 from recalld.known_files import KnownFiles
 from recalld.model import timestamp
+from recalld.project import containers
 from recalld.redact import Redactor
 from recalld.settings import Settings
 from recalld.store import injections, meta, projects, turns
 from recalld.store.injections import Receipt
 from recalld.store.store import Clock, Store
 from recalld.store.turns import Where
+from recalld.trouble import Trouble
 from recalld.verbs.context import Context, where
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,7 @@ class Service:
         self._giver = Giver(settings, known_files or KnownFiles(home / ".claude"))
         self._recent: dict[tuple[str, ...], float] = {}
         self.breaker = Breaker()
+        self.trouble = Trouble()
         self._commands: deque[str] = deque(maxlen=COMMANDS)
         self._masked: tuple[Config, Redactor] | None = None
         self._running: set[asyncio.Task[bytes]] = set()
@@ -86,7 +90,7 @@ class Service:
 
     async def hook(self, request: wire.Request) -> bytes:
         """The reply to a hook, in time: `{}` where there is nothing to say, or not yet."""
-        event = wire.parse_hook(request.name, request.payload, request.values)
+        event = self._event(request)
         if event is None or not self._settings.current.memory.enabled:
             return wire.NO_REPLY
         if event.transcript_path:
@@ -94,12 +98,12 @@ class Service:
         task = asyncio.ensure_future(self._answer(event))
         self._running.add(task)
         task.add_done_callback(self._finished)
-        try:
-            return await asyncio.wait_for(asyncio.shield(task), DEADLINE_S[request.name])
-        except TimeoutError:
-            log.warning("%s took longer than its hook waits", request.name)
-            # Not the acknowledgement: the hook of a prompt or Stop that is not committed yet must spool it.
-            return b"" if isinstance(event, wire.PromptSubmitted | wire.TurnEnded) else wire.NO_REPLY
+        done, _ = await asyncio.wait((task,), timeout=DEADLINE_S[request.name])
+        if done:
+            return task.result()
+        log.warning("%s took longer than its hook waits", request.name)
+        # Not the acknowledgement: the hook of a prompt or Stop that is not committed yet must spool it.
+        return b"" if isinstance(event, wire.PromptSubmitted | wire.TurnEnded) else wire.NO_REPLY
 
     async def drain(self) -> None:
         """Wait until what hooks have begun is stored."""
@@ -117,7 +121,12 @@ class Service:
             return wire.NO_REPLY
         match event:
             case wire.SessionStarted():
-                return await self.session_started(event)
+                try:
+                    return await self.session_started(event)
+                except RecalldError:
+                    if event.headless or not (told := self.trouble.report()):
+                        raise
+                    return wire.reply_context("SessionStart", "", f"recalld: {told}")
             case wire.PromptSubmitted():
                 return await self.prompt_submitted(event, captured=headless == "on")
             case wire.TurnEnded():
@@ -137,9 +146,8 @@ class Service:
         if at is None:
             return wire.NO_REPLY
         chosen = await self._store.read(self._giver.at_start, event, at, now)
-        if not event.headless and (rescued := await self._store.read(meta.get, meta.RESCUED)):
-            await self._store.write(meta.remove, meta.RESCUED)
-            told = f"recalld: {rescued}" + chosen.notice.replace("recalld: ", " · ", 1)
+        if not event.headless and (wrong := await self._wrong()):
+            told = f"recalld: {wrong}" + chosen.notice.replace("recalld: ", " · ", 1)
             chosen = msgspec.structs.replace(chosen, notice=told)
         given = receipt(event.session_id, at, None, "SessionStart", chosen, now, begun)
         await self._store.write(_given, given, now)
@@ -152,24 +160,26 @@ class Service:
         begun, now = time.perf_counter(), self._clock()
         if not event.spoken:
             self._commands.append(event.prompt_id)
-        said = capture.cleaned(event.prompt, self.redactor().redact)
-        seen = await self._store.read(self._for_prompt, event, said, now)
-        if isinstance(seen, project.Place):
-            await self._store.write(projects.resolve, seen, now)
-            seen = await self._store.read(self._for_prompt, event, said, now)
-        if seen is None or isinstance(seen, project.Place):
-            return wire.NO_REPLY
-        at, chosen = seen
-        given = receipt(event.session_id, at, event.prompt_id, "UserPromptSubmit", chosen, now, begun)
-        turn = said if captured and event.spoken else None
-        if await self._store.write(self._prompted, event, turn, at, given, now):
+        block, queued = await self._store.write(self._prompted, event, captured and event.spoken, begun, now)
+        if queued:
             self._wake()
-        return wire.reply_context("UserPromptSubmit", chosen.block)
+        return wire.reply_context("UserPromptSubmit", block)
 
     async def turn_ended(self, event: wire.TurnEnded) -> None:
         """The turn and its job, in one commit that survives a power cut."""
-        await self._store.write_durably(self._ended, event, self._clock())
+        try:
+            await self._store.write_durably(self._ended, event, self._clock())
+        except RecalldError as error:
+            self.trouble.met(error)
+            raise
+        self.trouble.over()
         self._wake()
+
+    async def _wrong(self) -> str:
+        """What the owner has to know, whatever `memory.notice` says: a rescue once, trouble as long as it lasts."""
+        if rescued := await self._store.read(meta.get, meta.RESCUED):
+            await self._store.write(meta.remove, meta.RESCUED)
+        return " · ".join(part for part in (rescued, self.trouble.report()) if part)
 
     async def close_session(self, session_id: str) -> None:
         """The session is over: what it left open was interrupted."""
@@ -178,14 +188,20 @@ class Service:
 
     async def take_in(self, request: wire.Request, said_at: datetime) -> None:
         """A prompt or Stop that a hook kept in the spool: captured as of `said_at`, too late for any answer."""
-        event = wire.parse_hook(request.name, request.payload, request.values)
+        event = self._event(request)
         headless = self._settings.current.capture.headless if event and event.headless else "on"
         if headless != "on" or not self._settings.current.memory.enabled:
             return
         if isinstance(event, wire.TurnEnded):
             await self._store.write_durably(self._ended, event, said_at)
+            self.trouble.over()
         elif isinstance(event, wire.PromptSubmitted) and event.spoken:
             await self._store.write_durably(self._missed, event, said_at)
+
+    def _event(self, request: wire.Request) -> wire.HookEvent | None:
+        """What a hook says, by the paths of this machine; None for what is not ours to handle. Raises InputError."""
+        event = wire.parse_hook(request.name, request.payload, request.values)
+        return event and containers.at_home(event, self._settings.current.containers.paths, self._home)
 
     def _place(self, db: apsw.Connection, event: wire.HookEvent, now: datetime) -> project.Place | Where | None:
         """Where an event comes from: a place to be looked up, or one without a project; None where recalld stays out."""
@@ -229,32 +245,21 @@ class Service:
             turns.mark_compacted(db, event.session_id, now)
         return at
 
-    def _for_prompt(
-        self, db: apsw.Connection, event: wire.PromptSubmitted, said: str, now: datetime
-    ) -> tuple[Where, Chosen] | project.Place | None:
-        """What a prompt is given, and where it was said; only the place where its project is not known yet."""
-        place = self._place(db, event, now)
-        if isinstance(place, project.Place):
-            if (found := projects.find(db, place)) is None:
-                return place
-            place = where(place, self._cwd(event), found)
-        if place is None:
-            return None
-        return place, self._giver.for_prompt(db, event, said, place, self._store.vectors, now)
-
     def _prompted(
-        self,
-        db: apsw.Connection,
-        event: wire.PromptSubmitted,
-        said: str | None,
-        at: Where,
-        receipt: Receipt,
-        now: datetime,
-    ) -> bool:
-        """Record a prompt's turn (none where `said` is None) and what it was given; whether a job was queued."""
+        self, db: apsw.Connection, event: wire.PromptSubmitted, captured: bool, begun: float, now: datetime
+    ) -> tuple[str, bool]:
+        """Choose what a prompt is given, record that and the prompt's turn; the block, and whether a job was queued.
+
+        One transaction from reading to recording: each handing over to another thread would cost the person who waits
+        more than the recording does.
+        """
+        if (at := self._here(db, event, now)) is None:
+            return "", False
+        said = capture.cleaned(event.prompt, self.redactor().redact)
+        chosen = self._giver.for_prompt(db, event, said, at, self._store.vectors, now)
         turns.touch_session(db, event.session_id, at, self._transcript(event), event.headless, now)
-        _given(db, receipt, now)
-        return said is not None and capture.begin(db, event.session_id, event.prompt_id, said, at, now)
+        _given(db, receipt(event.session_id, at, event.prompt_id, "UserPromptSubmit", chosen, now, begun), now)
+        return chosen.block, captured and capture.begin(db, event.session_id, event.prompt_id, said, at, now)
 
     def _missed(self, db: apsw.Connection, event: wire.PromptSubmitted, said_at: datetime) -> None:
         if (at := self._here(db, event, said_at)) is not None:
@@ -277,7 +282,7 @@ class Service:
             capture.recover(db, event.session_id, prompt_id, "", at, now)
         answer = capture.cleaned(event.last_assistant_message, self.redactor().redact)
         capture.fill(db, prompt_id, now, answer=answer)
-        capture.end(db, prompt_id, now)
+        capture.end(db, prompt_id, now, settle_s=capture.SETTLE_S if answer else capture.UNSAID_SETTLE_S)
 
     def _repeated(self, *key: str) -> bool:
         """Whether the same was said within the last REPEAT_S; notes that it was said now."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from recalld import recap, wire
-from recalld.errors import InputError
+from recalld.errors import InputError, TransientError
 from recalld.learn import BATCH, Learner
 from recalld.model import moment, timestamp
 from recalld.paths import spooled
@@ -142,8 +142,10 @@ class Worker:
     async def take_spool(self) -> None:
         """Take in what hooks left while nobody answered; what is broken or older than SPOOL_TIME goes.
 
-        What is no regular file is nothing a hook wrote: it is left where it is.
+        What is no regular file is nothing a hook wrote: it is left where it is. So is what the database does not take,
+        for the next look; it keeps back nothing but itself. Raises what that was.
         """
+        refused: list[Exception] = []
         for file in await asyncio.to_thread(spooled, self._spool):
             try:
                 said_at, data = await asyncio.to_thread(_read, file)
@@ -155,8 +157,17 @@ class Worker:
                     await self._service.take_in(wire.parse_request(data), said_at)
             except InputError:
                 log.warning("a spooled hook could not be understood and is dropped")
+            except TransientError:
+                raise  # locked, or a full disk: the next one would wait as long
+            except Exception as error:
+                log.exception("a spooled hook could not be taken in")
+                refused.append(error)
+                continue
             with contextlib.suppress(OSError):
                 file.unlink()
+        if refused:
+            self._service.trouble.met(refused[-1], len(refused))
+            raise refused[-1]
 
     async def quiet(self, transcript: Path) -> None:
         """A transcript has not been written to for a while: a turn may have ended without a Stop."""

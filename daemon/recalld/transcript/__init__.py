@@ -6,6 +6,7 @@ next one sees the turn whole; whoever stores turns keeps them apart by `prompt_i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,27 +61,33 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What one read found.
 
     end_offset: after the last complete line. resume_offset: where the next read has to start.
-    skipped: lines that are no JSON, cut ones among them. context_tokens: size of the newest request to the model.
-    problem: why nothing could be read, or None.
+    more: there are further turns, which were left for the next read. skipped: lines that are no JSON, cut ones among
+    them. context_tokens: size of the newest request to the model. problem: why nothing could be read, or None.
     """
 
     turns: tuple[TranscriptTurn, ...] = ()
     end_offset: int = 0
     resume_offset: int = 0
+    more: bool = False
     skipped: int = 0
     context_tokens: int | None = None
     problem: str | None = None
 
 
-def read(path: Path, offset: int = 0) -> Reading:
-    """The turns that the complete lines from `offset` on hold. Raises nothing: see Reading.problem."""
+def read(path: Path, offset: int = 0, most_chars: float = math.inf) -> Reading:
+    """The turns that the complete lines from `offset` on hold. Raises nothing: see Reading.problem.
+
+    most_chars: once the turns hold more text than this, the next one is left for another read.
+    """
     try:
         with lines.open_regular(path) as file:
             # Else the file is shorter than, or not the one, that the offset came from.
             start = offset if lines.starts_line(file, offset) else 0
-            fold = _Fold(path.stem, start)
+            fold = _Fold(path.stem, start, most_chars)
             for line in lines.complete_lines(file, start):
                 fold.add(line)
+                if fold.full:
+                    break
     except OSError as error:
         return Reading(end_offset=offset, resume_offset=offset, problem=error.strerror or "not a regular file")
     return fold.reading()
@@ -106,6 +113,11 @@ class _Growing:
     answers: list[Answer] = field(default_factory=list)
     interrupted: bool = False
     complete: bool = False
+
+    @property
+    def chars(self) -> int:
+        """How much text it holds."""
+        return sum(map(len, self.prompts)) + sum(map(len, self.answer)) + sum(len(one.answer) for one in self.answers)
 
     def say(self, message_id: str, words: str) -> None:
         """The assistant's `words`, in place of its message before; one message may come in several records."""
@@ -143,9 +155,11 @@ class _Fold:
     current: the turn that what comes next belongs to; None between turns and within work that no prompt asked for.
     """
 
-    def __init__(self, session_id: str, offset: int) -> None:
+    def __init__(self, session_id: str, offset: int, most_chars: float) -> None:
         self.session_id = session_id
         self.end_offset = offset
+        self.room_chars = most_chars
+        self.full = False
         self.turns: dict[str, _Growing] = {}
         self.current: _Growing | None = None
         self.seen: set[str] = set()
@@ -157,6 +171,7 @@ class _Fold:
             turns=tuple(turn.turn() for turn in self.turns.values()),
             end_offset=self.end_offset,
             resume_offset=self.current.start if self.current else self.end_offset,
+            more=self.full,
             skipped=self.skipped,
             context_tokens=self.context_tokens,
         )
@@ -209,6 +224,9 @@ class _Fold:
         turn = self.turns.get(prompt_id)
         if self.current is not turn:
             self._abandon()
+        if turn is None and self.room_chars < 0:
+            self.full, self.end_offset = True, start
+            return
         if turn is None:
             turn = self.turns[prompt_id] = _Growing(
                 start=start,
@@ -285,6 +303,7 @@ class _Fold:
     def _leave(self) -> None:
         if self.current is not None:
             self.current.complete = True
+            self.room_chars -= self.current.chars
             self.current = None
 
     def _is_new(self, uuid: str) -> bool:
