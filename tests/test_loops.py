@@ -78,6 +78,8 @@ def write(path: Path, number: int, prompt: str, block: str, said: str, at: str, 
 def test_fifty_rounds_of_giving_and_capturing_leave_the_memories_as_they_are(
     run: Any, tmp_path: Path, backend: str
 ) -> None:
+    """B78: else what was given is captured from the turn that it was given to."""
+
     async def work(house: House) -> None:
         path, shop = tmp_path / "s1.jsonl", str(house.home / "shop")
         for content in KNOWN:

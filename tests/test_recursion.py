@@ -42,18 +42,19 @@ print(json.dumps(note), file=open(os.path.join(home, "part"), "w"))
 os.rename(os.path.join(home, "part"), os.path.join(home, "note"))
 time.sleep(3600)
 """
-# Answers, and leaves a transcript of what it was asked.
+# Answers, and leaves transcripts of what it was asked: of its own folder, and as if it had been asked in the project.
 LEAVING = """
 import os, uuid
 folder = os.path.join(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-tmp-x")
 os.makedirs(folder, exist_ok=True)
-session = uuid.uuid4().hex
-common = dict(sessionId=session, cwd=os.getcwd(), timestamp="2026-03-01T10:00:00.000Z")
-with open(os.path.join(folder, session + ".jsonl"), "w") as file:
-    print(json.dumps(dict(common, type="user", promptId=session, uuid=session, promptSource="typed",
-                          origin=dict(kind="human"), message=dict(role="user", content=asked))), file=file)
-    print(json.dumps(dict(common, type="assistant", uuid="a" + session, message=dict(
-        id="m", stop_reason="end_turn", content=[dict(type="text", text="We use Oracle.")]))), file=file)
+for cwd in (os.getcwd(), os.path.join(os.path.dirname(os.environ["HOME"]), "work", "shop")):
+    session = uuid.uuid4().hex
+    common = dict(sessionId=session, cwd=cwd, timestamp="2026-03-01T10:00:00.000Z")
+    with open(os.path.join(folder, session + ".jsonl"), "w") as file:
+        print(json.dumps(dict(common, type="user", promptId=session, uuid=session, promptSource="typed",
+                              origin=dict(kind="human"), message=dict(role="user", content=asked))), file=file)
+        print(json.dumps(dict(common, type="assistant", uuid="a" + session, message=dict(
+            id="m", stop_reason="end_turn", content=[dict(type="text", text="We use Oracle.")]))), file=file)
 say(call=good)
 """
 
@@ -76,6 +77,7 @@ def rows(home: Home, query: str) -> list[Any]:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_a_claude_that_runs_our_hooks_makes_no_job_of_its_own_and_ends_with_the_daemon(home: Home) -> None:
+    """B01, B02: neither hooks nor transcript of the child are anybody's session."""
     script = RUNAWAY.replace("@HOOK@", repr(str(HOOK))).replace("@SOCKET@", repr(str(home.paths.socket)))
     daemon = start(home, script)
     take_turn(home, 1, "We decided to use pnpm for everything here.")
@@ -92,12 +94,13 @@ def test_a_claude_that_runs_our_hooks_makes_no_job_of_its_own_and_ends_with_the_
 
 
 def test_transcripts_that_our_own_questions_left_are_no_past(home: Home) -> None:
+    """B03: the second import finds nothing new, and no session is made up."""
     daemon = start(home, LEAVING)
     for number in range(3):
         say(home, f"s{number}", (f"We decided that service s{number} listens on port {7000 + number}.", "ok"))
     assert home.json("import", "transcripts")["queued"] == 3
     until("the past is learnt", lambda: settled(home, 3))
-    assert len(list((home.claude / "projects" / "-tmp-x").iterdir())) == 3
+    assert len(list((home.claude / "projects" / "-tmp-x").iterdir())) == 6
     again = home.json("import", "transcripts")
     assert (again["turns"], again["queued"]) == (0, 0)
     assert rows(home, "select session_id from sessions order by 1") == ["s0", "s1", "s2"]
@@ -112,7 +115,7 @@ def end_turns(home: Home, sessions: range) -> None:
 
 
 def test_fifty_sessions_that_nobody_prompted_trip_the_breaker(home: Home, daemon: Daemon) -> None:
-    """What is dropped is counted in status; a session with a prompt is served all the while."""
+    """B02: what is dropped is counted in status; a session with a prompt is served all the while."""
     end_turns(home, range(20))
     assert home.client.call("status")["runaway"] is None
     end_turns(home, range(20, 50))
