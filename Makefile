@@ -5,13 +5,17 @@
 # make run     the daemon in the foreground, in a scratch home
 # make bench   the measured numbers
 # make faults  a kill at every commit: what is lost or doubled (minutes)
+# make fuzz    random input to everything that reads, for minutes (FUZZ_SECONDS each), and how many were tried
+# make soak    many sessions at once for ten minutes: what is lost, doubled, slow, or grows
+# make mutants one mechanism at a time taken out: does its test notice? writes docs/faults.md (half an hour)
+# make docs    what is made from the code anew: the manual page, the export's schema
 # make lock    the lock files anew, from pyproject.toml
 
 BIN := .venv/bin
 SCRATCH ?= /tmp/recalld-scratch-$(shell id -u)
 COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
-.PHONY: setup test check lint format run bench faults lock
+.PHONY: setup test check lint format run bench faults fuzz soak mutants docs lock
 
 setup: $(BIN)/.ready
 
@@ -39,15 +43,15 @@ test: setup
 check: lint test
 
 lint: setup
-	$(BIN)/ruff format --check daemon hooks tests
-	$(BIN)/ruff check daemon hooks tests
+	$(BIN)/ruff format --check daemon docs hooks tests
+	$(BIN)/ruff check daemon docs hooks tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck install.sh .ci/run
 
 format: setup
-	$(BIN)/ruff format daemon hooks tests
-	$(BIN)/ruff check --fix daemon hooks tests
+	$(BIN)/ruff format daemon docs hooks tests
+	$(BIN)/ruff check --fix daemon docs hooks tests
 
 run: setup
 	mkdir -p -m 700 $(SCRATCH)
@@ -58,6 +62,20 @@ bench: setup
 
 faults: setup
 	$(BIN)/python tests/faults_harness.py
+
+FUZZ_SECONDS ?= 40
+fuzz: setup
+	FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/test_fuzz.py
+
+soak: setup
+	$(BIN)/python tests/soak.py
+
+mutants: setup
+	$(BIN)/python tests/mutation_run.py --write docs/faults.md
+
+docs: setup
+	$(BIN)/python docs/make_man.py
+	$(BIN)/recalld export --schema > docs/export.schema.json
 
 # The lock files name no registry, so that they serve wherever packages come from.
 lock:

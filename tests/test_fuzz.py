@@ -1,17 +1,20 @@
 """Random input to everything that reads what others wrote: wire, transcripts, redaction, search, settings, imports, config.
 
-The same examples each time, few enough for every run. `HYPOTHESIS_PROFILE=long pytest tests/test_fuzz.py` takes new ones
-and twenty times as many (some minutes); what it finds is kept in `.hypothesis` and tried again first.
+The same examples each time, few enough for every run. `make fuzz` takes new ones, FUZZ_SECONDS for each target, and tells
+how many they were; what it finds is kept in `.hypothesis` and tried again first.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import os
 import random
 import socket
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +25,8 @@ from hypothesis import strategies as st
 
 from conftest import Daemon, Home
 from recall_store import Shelf
-from recalld import config, query, segment, transcript, wire
-from recalld.cli import export_file, foreign_file
+from recalld import config, export_file, query, segment, transcript, wire
+from recalld.cli import foreign_file
 from recalld.config import PrivacyConfig
 from recalld.errors import ConfigError, InputError, RecalldError
 from recalld.install import settings as hook_settings
@@ -32,16 +35,63 @@ from recalld.spoken import shorten
 from recalld.store import search
 from test_events import House, run  # noqa: F401  # the fixture
 
-LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-pytestmark = pytest.mark.timeout(0 if LONG else 120)
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "0"))
+"""For each target; 0: the same few examples each time."""
+pytestmark = pytest.mark.timeout(0 if SECONDS else 120)
+RUNS: Counter[str] = Counter()
 
 
-def examples(number: int) -> Any:
-    """So many examples, or twenty times as many new ones in the long profile."""
-    return settings(
-        max_examples=number * 20 if LONG else number, derandomize=not LONG, deadline=None,
+@pytest.fixture(scope="module", autouse=True)
+def _told(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With FUZZ_SECONDS, say how many inputs each target was given."""
+    yield
+    if SECONDS:
+        with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+            print("", *(f"{runs:>9} {target}" for target, runs in RUNS.items()), sep="\n")
+
+
+def examples(number: int) -> Callable[[Any], Any]:
+    """So many examples; or as many as can be tried in SECONDS, new ones each time."""
+    chosen = settings(
+        max_examples=number, derandomize=not SECONDS, deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.large_base_example],
     )  # fmt: skip
+
+    def decorated(test: Any) -> Any:
+        tried = test.hypothesis.inner_test
+
+        @functools.wraps(tried)
+        def counted(*args: Any, **kwargs: Any) -> None:
+            RUNS[test.__name__] += 1
+            tried(*args, **kwargs)
+
+        test.hypothesis.inner_test = counted
+        some = chosen(test)
+
+        @functools.wraps(test)
+        def again_and_again(*args: Any, **kwargs: Any) -> None:
+            for _ in rounds(1):
+                some(*args, **kwargs)
+
+        return again_and_again
+
+    return decorated
+
+
+def rounds(number: int, target: str = "") -> Iterator[int]:
+    """So many; or as many as SECONDS allow. target: what they are counted for."""
+    begun = time.monotonic()
+    for count in itertools.count():
+        if time.monotonic() - begun > SECONDS if SECONDS else count == number:
+            return
+        if target:
+            RUNS[target] += 1
+        yield count
+
+
+def luck(seed: int) -> random.Random:
+    """The same chances each time, or, with SECONDS, new ones."""
+    return random.Random(None if SECONDS else seed)
 
 
 TEXT = st.text(max_size=60)
@@ -71,8 +121,8 @@ FRAMES = st.binary(max_size=300) | st.builds(
 )  # fmt: skip
 
 
-@given(FRAMES, st.sampled_from(EVENTS))
 @examples(200)
+@given(FRAMES, st.sampled_from(EVENTS))
 def test_bytes_are_a_request_or_an_input_error(data: bytes, event: str) -> None:
     for parse in (
         lambda: wire.parse_request(data),
@@ -88,12 +138,12 @@ def test_bytes_are_a_request_or_an_input_error(data: bytes, event: str) -> None:
 def test_a_service_survives_any_hook(run: Any) -> None:  # noqa: F811
     """B58, B66: whatever the fields hold, the reply is one object that neither blocks nor goes on, and what is stored
     is valid text. Real prompts between them are still captured."""
-    chance = random.Random(7 if not LONG else None)
+    chance = luck(7)
     strange: list[Any] = ["", "x", "\ud83d", "a\x00b", 0, -1, 2**70, 1.5, None, True, [], {}, ["x"], {"a": {"b": []}}, "/", "/tmp",
                           "../..", "x" * 9000, "/" + "y" * 9000, "<private>", "</recalld-memory>", "🦀\u202e", "'; --"]  # fmt: skip
 
     async def work(house: House) -> None:
-        for number in range(20_000 if LONG else 400):
+        for number in rounds(400, "test_a_service_survives_any_hook"):
             fields = {name: chance.choice(strange) for name in FIELDS if chance.random() < 0.6}
             event = chance.choice(EVENTS)
             if chance.random() < 0.7:
@@ -130,8 +180,8 @@ def test_a_service_survives_any_hook(run: Any) -> None:  # noqa: F811
 
 def test_a_daemon_survives_any_bytes(home: Home, daemon: Daemon) -> None:
     """Three hundred random requests on the real socket; it answers as before, and its log has no traceback."""
-    chance = random.Random(3 if not LONG else None)
-    for _ in range(15_000 if LONG else 300):
+    chance = luck(3)
+    for _ in rounds(300, "test_a_daemon_survives_any_bytes"):
         head = chance.choice([b"hook prompt ", b"call ", b"call list\n", b"hook stop\n", b"", b"call search\n"])
         _send(home, head + chance.randbytes(chance.randrange(200)))
     assert home.client.call("status")["pid"] == daemon.pid
@@ -156,8 +206,8 @@ RECORD = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@given(st.lists(RECORD.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=80), max_size=8), st.data())
 @examples(150)
+@given(st.lists(RECORD.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=80), max_size=8), st.data())
 def test_any_transcript_is_read_to_its_end_in_any_pieces(tmp_path_factory: Any, lines: list[bytes], data: Any) -> None:
     """Read at once or in two parts, no record raises, no offset moves back or past the end, every text can be stored."""
     path = tmp_path_factory.getbasetemp() / "fuzz.jsonl"
@@ -196,8 +246,8 @@ PIECES = st.lists(st.sampled_from([rule.example() for rule in TABLE]) | AROUND |
 ORDINARY = st.lists(AROUND | TEXT, max_size=9).map("".join)
 
 
-@given(PIECES)
 @examples(400)
+@given(PIECES)
 def test_masking_is_done_once_and_bounded(text: str) -> None:
     """Masking again changes nothing, no text grows beyond a mark for each of its signs, and what is left is valid."""
     once = REDACT(clean(text))
@@ -207,15 +257,15 @@ def test_masking_is_done_once_and_bounded(text: str) -> None:
     once.encode()
 
 
-@given(ORDINARY, st.sampled_from([rule.name for rule in TABLE]), ORDINARY)
 @examples(200)
+@given(ORDINARY, st.sampled_from([rule.name for rule in TABLE]), ORDINARY)
 def test_a_secret_on_its_own_line_is_masked_whatever_stands_around(before: str, name: str, after: str) -> None:
     example = next(rule.example() for rule in TABLE if rule.name == name)
     assert example not in REDACT(f"{before}\n\n{example}\n\n{after}")
 
 
-@given(PIECES.filter(bool))
 @examples(25)
+@given(PIECES.filter(bool))
 def test_masking_100_kb_of_any_pattern_takes_a_moment(unit: str) -> None:
     text = (unit * (100_000 // len(unit) + 1))[:100_000]
     begun = time.process_time()
@@ -230,17 +280,17 @@ def test_five_thousand_random_texts_are_no_query_syntax(tmp_path: Path) -> None:
     """B34: whatever a prompt holds, looking for it raises nothing."""
     shelf = Shelf(tmp_path)
     shelf.add_all(["use multi-stage build", "it's in lib/a.py", "数据库迁移"])
-    chance = random.Random(34)
+    chance = luck(34)
     signs = [*map(chr, range(32, 127)), *"\n\t\x00é数据库迁移テスト🦀\u200b“”‘’—"]
-    for number in range(5_000):
+    for number in rounds(5_000, "test_five_thousand_random_texts_are_no_query_syntax"):
         text = "".join(chance.choices(signs, k=number % 60))
         search.lexical(shelf.db, "p1", segment.terms(text), 5)
         search.lexical(shelf.db, "p1", text.split(), 5)
         query.build(text, text[::-1])
 
 
-@given(WORDS)
 @examples(150)
+@given(WORDS)
 def test_fts_operators_are_words(tmp_path_factory: Any, words: list[str]) -> None:
     """B35: the match expression holds quoted strings and OR, and SQLite takes it."""
     text = " ".join(words)
@@ -269,8 +319,8 @@ WANTED = hook_settings.entries(
 )
 
 
-@given(SETTINGS, st.sampled_from([None, 1, 2, 4, "\t"]), st.booleans(), st.booleans())
 @examples(150)
+@given(SETTINGS, st.sampled_from([None, 1, 2, 4, "\t"]), st.booleans(), st.booleans())
 def test_settings_are_the_same_after_in_and_out(
     tmp_path_factory: Any, value: Any, indent: Any, plain: bool, crlf: bool
 ) -> None:
@@ -297,8 +347,8 @@ def test_settings_are_the_same_after_in_and_out(
     assert path.read_bytes() == before
 
 
-@given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 @examples(100)
+@given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_settings_that_are_none_stay_byte_for_byte(tmp_path_factory: Any, data: bytes) -> None:
     """B87: what cannot be read as settings is refused in one line and never rewritten."""
     path = tmp_path_factory.getbasetemp() / "broken.json"
@@ -327,8 +377,8 @@ IMPORTS = (
 )  # fmt: skip
 
 
-@given(IMPORTS)
 @examples(300)
+@given(IMPORTS)
 def test_a_file_to_import_is_read_or_refused(tmp_path_factory: Any, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "import.json"
     path.write_bytes(data)
@@ -347,8 +397,8 @@ TOML = st.lists(
 ).map("\n".join)  # fmt: skip
 
 
-@given(TOML)
 @examples(300)
+@given(TOML)
 def test_a_config_is_valid_or_refused_with_its_place(text: str) -> None:
     try:
         config.parse(text, "config.toml")
@@ -356,8 +406,8 @@ def test_a_config_is_valid_or_refused_with_its_place(text: str) -> None:
         assert str(error).startswith("config.toml:")
 
 
-@given(st.text(max_size=400_000) if LONG else st.text(max_size=300))
 @examples(50)
+@given(st.text(max_size=300))
 def test_a_shortened_text_has_its_ends(text: str) -> None:
     short = shorten(text, 40, 20)
     assert len(short) <= max(len(text), 100)
@@ -370,9 +420,3 @@ def _or_error(work: Callable[[], Any]) -> None:
         work()
     except RecalldError as error:
         assert "\n" not in str(error)
-
-
-def test_the_short_profile_is_the_default() -> None:
-    """The suite never takes the long one by accident."""
-    if "HYPOTHESIS_PROFILE" not in os.environ:
-        assert not LONG
