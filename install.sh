@@ -63,6 +63,7 @@ else
 fi
 venv=$base/venv
 launcher=$HOME/.local/bin/recalld
+manual=$HOME/.local/share/man/man1/recalld.1 # where `man` looks for the commands of ~/.local/bin
 
 # What these say is meant for other projects' Python.
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -94,13 +95,14 @@ with_uv() { # NEW PYTHON
         UV_FIND_LINKS=$(printf '%s' "$PIP_FIND_LINKS" | tr ' ' ',')
         export UV_FIND_LINKS
     fi
-    case ${PIP_NO_INDEX:-} in '' | 0 | false) ;; *) export UV_NO_INDEX=1 ;; esac
+    offline='' # uv has no variable for it
+    case ${PIP_NO_INDEX:-} in '' | 0 | false) ;; *) offline=--no-index ;; esac
     if [ -n "${PIP_INDEX_URL:-}" ] && [ -z "${UV_DEFAULT_INDEX:-}" ]; then
         export UV_DEFAULT_INDEX="$PIP_INDEX_URL"
     fi
     "$uv" venv --quiet --no-project --python "$2" "$1" &&
-        "$uv" pip install --quiet --python "$1/bin/python" --compile-bytecode --require-hashes -r requirements.lock &&
-        "$uv" pip install --quiet --python "$1/bin/python" --compile-bytecode --no-deps "$here"
+        "$uv" pip install --quiet --python "$1/bin/python" --compile-bytecode ${offline:+"$offline"} --require-hashes -r requirements.lock &&
+        "$uv" pip install --quiet --python "$1/bin/python" --compile-bytecode ${offline:+"$offline"} --no-deps "$here"
 }
 
 with_pip() { # NEW PYTHON
@@ -128,7 +130,7 @@ build() { # leaves $venv pointing at this version; sets $before to what it point
     fi
     stamp=$({
         printf '%s\n' "$python" "$base"
-        find pyproject.toml requirements.lock daemon hooks systemd skills .claude-plugin -type f ! -name '*.pyc' \
+        find pyproject.toml requirements.lock daemon docs/recalld.1 hooks systemd skills .claude-plugin -type f ! -name '*.pyc' \
             -exec cksum {} + | LC_ALL=C sort
     } | cksum | cut -d ' ' -f 1)
     new=venv-$stamp
@@ -160,15 +162,18 @@ remove_others() { # all environments but the present one
     done
 }
 
+link() { # LINK TARGET: 1 where something of others is in its place
+    mkdir -p "$(dirname "$1")"
+    [ "$(readlink "$1" || true)" != "$2" ] || return 0
+    { [ ! -e "$1" ] && [ ! -L "$1" ]; } || return 1
+    ln -s "$2" "$1"
+}
+
 link_command() {
-    mkdir -p "$HOME/.local/bin"
-    if [ "$(readlink "$launcher" || true)" = "$venv/bin/recalld" ]; then
-        :
-    elif [ -e "$launcher" ] || [ -L "$launcher" ]; then
+    link "$manual" "$venv/share/man/man1/recalld.1" || true
+    if ! link "$launcher" "$venv/bin/recalld"; then
         say "$launcher is another program's and stays; the command is $venv/bin/recalld"
         return 0
-    else
-        ln -s "$venv/bin/recalld" "$launcher"
     fi
     case :$PATH: in
         *:"$HOME/.local/bin":*) ;;

@@ -14,7 +14,7 @@ from recalld.install import assets, settings
 
 NAMES = [
     "folders", "disk", "surroundings", "file system", "config", "interpreter", "hooks", "service", "socket", "database",
-    "model", "backend", "spool", "queue",
+    "encryption", "model", "backend", "spool", "queue", "context", "http",
 ]  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def test_a_hook_that_finds_no_daemon_starts_it_for_this_home(home: Home) -> None
 
 
 def test_uninstalling_leaves_no_trace_but_the_data(home: Home) -> None:
-    """Settings are as before, no daemon runs, no file of ours is left beside the data."""
+    """B90: settings are as before, no daemon runs, no file of ours is left beside the data."""
     before = home.settings.read_bytes()
     home.install()
     launcher = home.root / ".local" / "bin" / "recalld"

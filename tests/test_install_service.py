@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from recalld import doctor
 from recalld.errors import UnavailableError
-from recalld.install import assets, launchd, service, systemd, tools
+from recalld.install import assets, launchd, service, settings, systemd, tools
 from recalld.paths import Paths
 
 TEMPLATES = assets.units()
@@ -93,7 +94,7 @@ def test_systemd_has_nothing_to_say_about_the_units(
 
 
 def test_the_units_hold_absolute_paths(paths: Paths, command: Path) -> None:
-    """Program and socket are absolute, since a user manager knows neither our PATH nor our folders."""
+    """B57: program and socket are absolute, since a user manager knows neither our PATH nor our folders."""
     units = rendered(paths, command)
     escaped = str(command).replace("%", "%%")
     assert assignments(units[systemd.SERVICE], "ExecStart") in ([f"{escaped} run"], [f'"{escaped}" run'])
@@ -196,19 +197,6 @@ def test_the_launchd_agent_holds_absolute_paths(paths: Paths, command: Path) -> 
     assert agent["KeepAlive"] == {"Crashed": True}
 
 
-def test_the_launchd_agent_is_loaded_anew_and_taken_out(tmp_path: Path) -> None:
-    """Installing unloads what ran and loads the new agent; uninstalling leaves no file."""
-    where = launchd.file(tmp_path)
-    gui = f"gui/{os.getuid()}"
-    run = Recorder(failing=[f"{gui}/dev.recalld"])
-    with pytest.raises(UnavailableError):
-        launchd.install(b"x", where, run)  # the kickstart fails too, as this stand-in fails all that name the agent
-    assert f"launchctl bootout {gui}/dev.recalld" in run.commands
-    assert f"launchctl bootstrap {gui} {where}" in run.commands
-    assert launchd.uninstall(where, run) == [where]
-    assert launchd.uninstall(where, run) == []
-
-
 def test_the_service_of_another_home_is_none_of_ours(
     paths: Paths, command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,10 +212,11 @@ def test_the_service_of_another_home_is_none_of_ours(
     assert service.in_charge(other, environ) is None
     assert service.uninstall(other, environ, Recorder()) == []
     assert service.uninstall(paths, environ, Recorder()) == [where / systemd.SOCKET, where / systemd.SERVICE]
-    launchd.install(launchd.render(TEMPLATES, paths, command, {}), launchd.file(user), Recorder())
+    not_loaded = Recorder(failing=[f"print gui/{os.getuid()}/"])
+    launchd.install(launchd.render(TEMPLATES, paths, command, {}), launchd.file(user), not_loaded)
     assert service.in_charge(paths, environ) == "launchd"
     assert service.in_charge(other, environ) is None
-    assert service.uninstall(paths, environ, Recorder()) == [launchd.file(user)]
+    assert service.uninstall(paths, environ, not_loaded) == [launchd.file(user)]
     assert service.in_charge(paths, environ) is None
 
 
@@ -263,3 +252,33 @@ def test_a_tool_finds_the_user_manager_without_its_variable(monkeypatch: pytest.
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
 
     assert tools.run(["sh", "-c", 'echo "$XDG_RUNTIME_DIR"']) == f"/run/user/{os.getuid()}\n"
+
+
+@pytest.mark.parametrize(
+    "script", ["#!{python}\nimport sys\n", "#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"]
+)
+def test_doctor_names_the_interpreter_that_an_upgrade_took_away(
+    paths: Paths, command: Path, home: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    """B57: a service whose program has lost its Python ends with 203 each time; hooks that start it do nothing."""
+    monkeypatch.setenv("HOME", str(home))
+    paths.ensure()
+    python = home / "python3.11"
+    command.write_text(script.format(python=python))
+    systemd.install(rendered(paths, command), systemd.folder({}), Recorder())
+    settings.add_hooks(
+        home / ".claude" / "settings.json",
+        settings.entries(assets.interpreter(), assets.hook_script(), paths.socket, [str(command), "run"]),
+        paths.backups,
+    )
+
+    def checks() -> dict[str, doctor.Check]:
+        return {check.check: check for check in doctor.examine(paths, {"HOME": str(home), "PATH": os.defpath})}
+
+    for name in ("service", "hooks"):
+        assert f"{command} is run by {python}, which is not there" in checks()[name].detail
+        assert checks()[name].fix == "recalld install"
+    python.symlink_to("/bin/true")
+    assert all(str(python) not in checks()[name].detail for name in ("service", "hooks"))
+    command.unlink()
+    assert f"{command} is not there" in checks()["service"].detail

@@ -22,7 +22,7 @@ class Installed:
     def __init__(self, folder: Path) -> None:
         self.upstream, self.clone = folder / "upstream", folder / "a clone"
         self.environ: Mapping[str, str] = environment(folder / "home")
-        kept = ("daemon", "hooks", "systemd", "skills", ".claude-plugin", "pyproject.toml", "requirements.lock",
+        kept = ("daemon", "docs", "hooks", "systemd", "skills", ".claude-plugin", "pyproject.toml", "requirements.lock",
                 "README.md", "LICENSE", "install.sh")  # fmt: skip
         for name in kept:
             source = REPOSITORY / name

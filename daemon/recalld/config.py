@@ -66,6 +66,12 @@ class ProjectsConfig(_Section, frozen=True):
     map: dict[str, str] = {}
 
 
+class ContainersConfig(_Section, frozen=True):
+    """paths: which folder of this machine a container's folder is (prefix -> prefix)."""
+
+    paths: dict[str, str] = {}
+
+
 class ExtractConfig(_Section, frozen=True):
     """Who extracts, and what that may spend in a day; 0 tokens or calls: no limit."""
 
@@ -125,6 +131,7 @@ class Config(_Section, frozen=True):
     capture: CaptureConfig = CaptureConfig()
     embed: EmbedConfig = EmbedConfig()
     projects: ProjectsConfig = ProjectsConfig()
+    containers: ContainersConfig = ContainersConfig()
     extract: ExtractConfig = ExtractConfig()
     privacy: PrivacyConfig = PrivacyConfig()
     conflict: ConflictConfig = ConflictConfig()
@@ -162,6 +169,12 @@ def parse(text: str, name: str) -> Config:
             raise ConfigError(
                 f"{name}:{line}: privacy.patterns: {pattern!r} is no regular expression: {error}"
             ) from error
+    for inside, outside in config.containers.paths.items():
+        if not inside.startswith("/") or not outside.startswith(("/", "~/")):
+            line = _line_of(text, ["containers", "paths"])
+            raise ConfigError(
+                f"{name}:{line}: containers.paths: {inside!r} = {outside!r}: both are whole paths, from / (or ~/) on"
+            )
     return config
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -12,11 +13,13 @@ from typing import Any, NamedTuple
 from recalld import config, embed, extract, surroundings
 from recalld.client import Client
 from recalld.errors import RecalldError
-from recalld.install import assets, control, running, service, settings, setup
+from recalld.install import assets, control, encryption, running, service, settings, setup
 from recalld.paths import Paths, spooled
 from recalld.store import rescue
+from recalld.store.connection import in_wal_mode
 from recalld.store.migrate import scripts
 from recalld.store.store import utc_now
+from recalld.transcript.held import taken_ids
 
 FREE_BYTES = 200 * 1024 * 1024
 """Room for the database, its WAL, and a backup of a store of usual size."""
@@ -133,6 +136,8 @@ def _problem(words: list[str], paths: Paths) -> str:
                 return f"leads to {word}, which is not there"
             if number + 2 < len(words) and words[number + 2] != str(paths.socket):
                 return f"asks at {words[number + 2]}, but this home's socket is {paths.socket}"
+            if words[number + 3 :] and (problem := assets.broken(Path(words[-2]))):
+                return f"cannot start the daemon: {problem}"
     return ""
 
 
@@ -161,6 +166,8 @@ def _service(home: _Home) -> tuple[str, str]:
     kind = service.in_charge(home.paths, home.environ)
     if kind is None:
         return "none is set up; hooks start the daemon when they find none", ""
+    if (program := service.program(kind, home.environ)) and (problem := assets.broken(program)):
+        return f"{kind} cannot start it: {problem}", "recalld install"
     state = service.state(kind)
     detail = f"{kind} says: {state}"
     return detail, "recalld restart; `recalld logs` tells why it ended" if state.startswith("failed") else ""
@@ -177,7 +184,9 @@ def _database(home: _Home) -> tuple[str, str]:
     if version > known:
         return f"{path} is of a newer recalld (schema {version}, this one knows {known})", "upgrade recalld"
     rescued = f"; {home.status['rescued']}" if home.status and home.status.get("rescued") else ""
-    return f"sound, schema {version}, {path.stat().st_size / 2**20:.1f} MiB{rescued}", ""
+    wal = in_wal_mode(path) or surroundings.on_network(path.parent)
+    chosen = "" if wal else ", with a rollback journal, as somebody has set (`pragma journal_mode=wal` is faster)"
+    return f"sound, schema {version}, {path.stat().st_size / 2**20:.1f} MiB{chosen}{rescued}", ""
 
 
 def _way_back(paths: Paths) -> str:
@@ -185,11 +194,22 @@ def _way_back(paths: Paths) -> str:
     return "recalld doctor --fix" + (f"; or recalld restore-backup {copies[0]}" if copies else "")
 
 
+def _encryption(home: _Home) -> tuple[str, str]:
+    state = encryption.state(home.paths)
+    way = f"recalld encrypt {'on' if state.on else 'off'}"
+    if state.problem:
+        return state.problem, f"let the key be had again (unlock the keyring, mount the key file), or {way}"
+    if state.unfinished:
+        return f"not yet {'encrypted' if state.on else 'plain'}: {', '.join(state.unfinished)}", way
+    return f"on, the key is in {state.key}" if state.on else "off: the disk's own encryption is all there is", ""
+
+
 def _model(home: _Home) -> tuple[str, str]:
     if home.status:
         model = home.status["model"]
         wrong = str(model["state"]).startswith("vectors paused")
-        fix = "recalld config set embed.model builtin; until then search goes by words alone"
+        way = "install recalld again" if model["id"] == embed.BUILTIN else "recalld config set embed.model builtin"
+        fix = f"{way}; until then search goes by words alone"
         return f"{model['id']}: {model['state']}", fix if wrong else ""
     name = config.load(home.paths.config).embed.model
     if name != embed.BUILTIN:
@@ -200,15 +220,20 @@ def _model(home: _Home) -> tuple[str, str]:
 
 def _backend(home: _Home) -> tuple[str, str]:
     loaded = config.load(home.paths.config)
-    choice = extract.choose(loaded, home.environ)
     wanted = loaded.extract.backend
+    if home.status:  # the daemon's environment counts, and it may have found another
+        backend, reason = home.status["backend"], str(home.status["backend_reason"])
+    else:
+        backend, reason = (choice := extract.choose(loaded, home.environ)).backend, choice.reason
     fix = f"recalld config set extract.backend auto, or give {wanted} what it misses"
-    return choice.reason, fix if wanted not in ("auto", choice.backend) else ""
+    return reason, fix if wanted not in ("auto", backend) else ""
 
 
 def _spool(home: _Home) -> tuple[str, str]:
     folder = home.paths.spool
     waiting = len(spooled(folder))
+    if trouble := (home.status or {}).get("trouble"):
+        return str(trouble), "recalld restart (it completes a schema that lacks a part); `recalld logs` tells more"
     if not waiting:
         return "empty: every turn has been taken in", ""
     fix = "recalld start" if home.status is None else "`recalld logs` tells why they are not taken in"
@@ -224,6 +249,35 @@ def _queue(home: _Home) -> tuple[str, str]:
     return f"{jobs['ready']} waiting, none gave up", ""
 
 
+def _http(home: _Home) -> tuple[str, str]:
+    door = (home.status or {}).get("http") or {"state": "off"}
+    token = home.paths.http_token
+    if token.exists() and (mode := stat.S_IMODE(token.stat().st_mode)) & 0o077:
+        return f"{token} can be read by others (mode {mode:o})", f"rm {token}, then recalld restart: a new one is made"
+    if door["state"] == "serving":
+        return f"serves at {door['url']}, for this machine alone", ""
+    if door["state"] == "failed":
+        return f"does not serve: {door['error']}", "mend what the line says, or recalld config set http.enabled false"
+    return "off; `recalld ui` turns it on" if door["state"] == "off" else f"is {door['state']}", ""
+
+
+def _context(home: _Home) -> tuple[str, str]:
+    """Whether what hooks print reaches the model: Claude Code ignores an answer of a shape that it does not know."""
+    if home.status is None:
+        return "not looked at: no daemon answers", ""
+    shown = []
+    for given in Client(home.paths.socket).call("handed"):
+        with contextlib.suppress(OSError):  # a transcript that was removed tells nothing
+            taken = taken_ids(Path(given["transcript"]))
+            shown.append(any(memory.startswith(short) for memory in given["memories"] for short in taken))
+    if not shown:
+        return "no session that can be looked at was given anything yet", ""
+    if any(shown):
+        return f"Claude Code took {sum(shown)} of the last {len(shown)} injections", ""
+    fix = "look at /hooks in Claude Code, then recalld install; if Claude Code is newer than this recalld, upgrade it"
+    return f"the transcripts show none of the last {len(shown)} injections: Claude Code took or kept none", fix
+
+
 CHECKS: Mapping[str, Callable[[_Home], tuple[str, str]]] = {
     "folders": _folders,
     "disk": _disk,
@@ -235,10 +289,13 @@ CHECKS: Mapping[str, Callable[[_Home], tuple[str, str]]] = {
     "service": _service,
     "socket": _socket,
     "database": _database,
+    "encryption": _encryption,
     "model": _model,
     "backend": _backend,
     "spool": _spool,
     "queue": _queue,
+    "context": _context,
+    "http": _http,
 }
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
+import logging
 import os
 import resource
 import socket
 import sys
 from collections.abc import MutableMapping
+
+log = logging.getLogger(__name__)
 
 _FIRST_DESCRIPTOR = 3
 """sd_listen_fds(3): passed descriptors begin here."""
@@ -50,16 +54,37 @@ def rss_mib() -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
 
 
+def turn_away(listening: socket.socket) -> None:
+    """Close the connections that wait at `listening`: its manager would start a daemon anew for as long as any does."""
+    listening.setblocking(False)
+    with contextlib.suppress(OSError):
+        while True:
+            listening.accept()[0].close()
+
+
 def _from_launchd() -> socket.socket | None:
-    """launch_activate_socket(3): the first descriptor of the plist's socket."""
+    """The socket of the property list, by launch_activate_socket(3); None where launchd has none for us.
+
+    It may be told: this process is none of launchd's (ESRCH, as in a terminal), or not with that socket (ENOENT), or
+    has been given it before (EALREADY). Then the daemon opens one of its own.
+    """
     library = ctypes.CDLL(None)
-    descriptors, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_size_t()
-    if (
-        library.launch_activate_socket(LAUNCHD_SOCKET, ctypes.byref(descriptors), ctypes.byref(count))
-        or not count.value
-    ):
+    activate = library.launch_activate_socket
+    activate.restype = ctypes.c_int
+    activate.argtypes = (
+        ctypes.c_char_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_int)), ctypes.POINTER(ctypes.c_size_t)
+    )  # fmt: skip
+    library.free.argtypes, library.free.restype = (ctypes.c_void_p,), None
+    array, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_size_t()
+    if code := activate(LAUNCHD_SOCKET, ctypes.byref(array), ctypes.byref(count)):
+        level = logging.DEBUG if code == errno.ESRCH else logging.WARNING
+        log.log(level, "launchd hands no socket over: %s", os.strerror(code))
         return None
-    first = int(descriptors[0])
-    library.free(descriptors)
-    os.set_inheritable(first, False)
-    return socket.socket(fileno=first)
+    descriptors = [array[number] for number in range(count.value)]
+    library.free(array)
+    for other in descriptors[1:]:
+        os.close(other)
+    if not descriptors:
+        return None
+    os.set_inheritable(descriptors[0], False)
+    return socket.socket(fileno=descriptors[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,9 @@ from recalld.errors import UnavailableError
 # Variables that move recalld's or Claude Code's files. What a daemon is started by later (the service manager, a
 # hook) may not have them, so those set at install time are written down there.
 PLACES = ("RECALLD_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "CLAUDE_CONFIG_DIR")
+
+# Of a script that pip or uv made: `#!/path/python`, or by way of the shell where the path is long or has blanks in it.
+_INTERPRETER = re.compile(r"""#!(?:/bin/sh\n'''exec' "?([^\n"]+?)"? "\$0"|([^\n]+))""")
 
 
 def prefix() -> Path:
@@ -48,9 +52,24 @@ def command() -> Path:
     return path
 
 
+def broken(program: Path) -> str:
+    """Why a command cannot be run (it, or the Python that its first lines name, is not there); empty where it can."""
+    if not os.access(program, os.X_OK):
+        return f"{program} is not there"
+    with program.open("rb") as file:
+        named = _INTERPRETER.match(os.fsdecode(file.read(1000)))
+    python = (named[1] or named[2]) if named else ""
+    return f"{program} is run by {python}, which is not there" if python and not os.access(python, os.X_OK) else ""
+
+
 def hook_script() -> Path:
     """The hook script inside the installed package, or in the checkout of an editable installation."""
     return _asset("hooks") / "hook.py"
+
+
+def line_script() -> Path:
+    """The script for Claude Code's status line, beside the hook's."""
+    return _asset("hooks") / "line.py"
 
 
 def units() -> Path:

@@ -8,9 +8,9 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
-from recalld.client import Client
+from recalld import calling
 from recalld.errors import RecalldError, UnavailableError
 from recalld.paths import Paths
 
@@ -23,7 +23,7 @@ _POLL_S = 0.05
 def status(paths: Paths) -> dict[str, Any] | None:
     """What the daemon says of itself; None where none answers."""
     try:
-        answer = Client(paths.socket, timeout_s=5.0).call("status")
+        answer = calling.call(paths.socket, "status", {}, 5.0)
     except RecalldError:
         return None
     return answer if isinstance(answer, dict) else None
@@ -36,18 +36,25 @@ def start(command: Sequence[str], paths: Paths) -> dict[str, Any]:
     """
     if serving := status(paths):
         return serving
-    null = [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(3)]
-    try:
-        child = os.posix_spawn(command[0], [*command], os.environ, file_actions=null, setsid=True)
-    except OSError as error:
-        raise UnavailableError(f"{command[0]}: cannot be started: {error.strerror}") from error
-    return wait(paths, child)
+    reading, writing = os.pipe()  # on a full disk there is no log, but stderr tells as well
+    streams: list[tuple[Any, ...]] = [
+        *((os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_RDWR, 0) for handle in range(2)),
+        (os.POSIX_SPAWN_DUP2, writing, 2),
+    ]
+    with open(reading, "rb") as said:
+        try:
+            child = os.posix_spawn(command[0], [*command], os.environ, file_actions=streams, setsid=True)
+        except OSError as error:
+            raise UnavailableError(f"{command[0]}: cannot be started: {error.strerror}") from error
+        finally:
+            os.close(writing)
+        return wait(paths, child, said)
 
 
-def wait(paths: Paths, child: int | None = None) -> dict[str, Any]:
+def wait(paths: Paths, child: int | None = None, said: IO[bytes] | None = None) -> dict[str, Any]:
     """Wait until the daemon serves; returns its status. `child`: the process that is to become it, if it is ours.
 
-    Raises UnavailableError as `start` does.
+    said: the other end of its stderr. Raises UnavailableError as `start` does.
     """
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
@@ -56,10 +63,17 @@ def wait(paths: Paths, child: int | None = None) -> dict[str, Any]:
         if serving := status(paths):
             return serving
         if ended:
-            code = os.waitstatus_to_exitcode(code)
-            raise UnavailableError(f"the daemon ended with code {code}; `recalld logs` tells why")
+            reason = f": {line}" if said and (line := _last_line(said)) else "; `recalld logs` tells why"
+            raise UnavailableError(f"the daemon ended with code {os.waitstatus_to_exitcode(code)}{reason}")
         time.sleep(_POLL_S)
     raise UnavailableError(f"the daemon did not serve within {START_S:.0f} s; `recalld logs` tells why")
+
+
+def _last_line(pipe: IO[bytes]) -> str:
+    """The last line that waits in the pipe, without our name before it; empty where none does."""
+    os.set_blocking(pipe.fileno(), False)
+    lines = (pipe.read() or b"").decode(errors="replace").splitlines()
+    return lines[-1].removeprefix("recalld: ") if lines else ""
 
 
 def stop(paths: Paths) -> bool:

@@ -55,6 +55,13 @@ def in_charge(paths: Paths, environ: Mapping[str, str]) -> Manager | None:
     return "systemd" if systemd.socket_in(systemd.folder(environ)) == paths.socket else None
 
 
+def program(kind: Manager, environ: Mapping[str, str]) -> Path | None:
+    """What the service starts."""
+    if kind == "launchd":
+        return launchd.program_in(launchd.file(Path.home()))
+    return systemd.program_in(systemd.folder(environ))
+
+
 def start(kind: Manager, run: tools.Run = tools.run) -> None:
     """Start the daemon and its socket. Raises UnavailableError."""
     if kind == "launchd":

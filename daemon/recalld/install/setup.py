@@ -12,13 +12,13 @@ from pathlib import Path
 
 from recalld import paths as places_of
 from recalld.errors import InputError, UnavailableError
-from recalld.install import assets, running, selfcheck, service, settings, tools
+from recalld.install import assets, clients, overlay, running, selfcheck, service, settings, tools
 from recalld.paths import APP, Paths
 
-CLIENTS = ("claude-code",)
+CLIENTS = ("claude-code", *clients.CLIENTS)
 
 # Left behind by hooks and daemon beside the data; none of it is data.
-_TRACES = ("start.lock", "plugin-notice", "daemon.lock", "recalld.sock")
+_TRACES = ("start.lock", "plugin-notice", "daemon.lock", "recalld.sock", "http.token", "http.json")
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,17 @@ def install(
     done) and UnavailableError.
     """
     if options.client not in CLIENTS:
-        raise InputError(f"--client {options.client}: not known; there is {', '.join(CLIENTS)}")
+        raise InputError(f"--client {options.client}: not known; there are {', '.join(CLIENTS)}")
     refuse_foreign_home(Path.home())
+    if options.client in clients.CLIENTS:
+        yield from clients.install(options.client, places_of.find(environ), environ)
+        return
     interpreter = check_interpreter(assets.interpreter())
     file = settings_file(environ)
     settings.check(file)
     paths = places_of.find(environ)
     paths.ensure()
+    yield from overlay.keep(paths)
     start: list[str] = []
     reason = "as --no-service says"
     try:
@@ -85,6 +89,7 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
         yield f"hooks: taken out of {file}"
     if outcome == "removed":
         _remove_empty(file.parent)
+    yield from clients.uninstall_all(paths, environ)
     for unit in service.uninstall(paths, environ, run):
         yield f"service: removed {unit}"
     if running.stop(paths):
@@ -99,6 +104,15 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
         folder.unlink() if folder.is_symlink() else shutil.rmtree(folder, ignore_errors=True)
     for folder in {folder.parent for folder in program} | {paths.data, paths.config_dir, paths.state}:
         _remove_empty(folder)
+
+
+def part(client: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """Take recalld out of one MCP client's settings; yields lines for the owner. Raises InputError, ConfigError."""
+    if client not in clients.CLIENTS:
+        raise InputError(f"--client {client}: not known; there are {', '.join(clients.CLIENTS)}")
+    refuse_foreign_home(Path.home())
+    lines = list(clients.uninstall(client, places_of.find(environ), environ))
+    yield from lines or [f"{clients.CLIENTS[client].title}: recalld was not in its settings"]
 
 
 def settings_file(environ: Mapping[str, str]) -> Path:
@@ -187,12 +201,15 @@ def _remove_all_but(folder: Path, kept: Iterable[Path]) -> None:
 
 
 def _launchers(program: Iterable[Path]) -> Iterator[Path]:
-    """Remove install.sh's links to the command, and yield them; what others put there stays."""
-    targets = {folder / "bin" / "recalld" for folder in program}
-    launcher = Path.home() / ".local" / "bin" / "recalld"
-    if launcher.is_symlink() and Path(os.readlink(launcher)) in targets:
-        launcher.unlink()
-        yield launcher
+    """Remove install.sh's links to the command and its manual, and yield them; what others put there stays."""
+    local, folders = Path.home() / ".local", list(program)
+    manual = Path("share", "man", "man1", "recalld.1")
+    for link, part in ((local / "bin" / "recalld", Path("bin", "recalld")), (local / manual, manual)):
+        if link.is_symlink() and Path(os.readlink(link)) in {folder / part for folder in folders}:
+            link.unlink()
+            yield link
+    for folder in ("share/man/man1", "share/man"):
+        _remove_empty(local / folder)
 
 
 def _remove_empty(folder: Path) -> None:

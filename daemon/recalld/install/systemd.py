@@ -80,6 +80,16 @@ def render(
     }
 
 
+def program_in(where: Path) -> Path | None:
+    """The program that the unit in this folder starts; None where there is none."""
+    try:
+        text = (where / SERVICE).read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r'^ExecStart="?(.+?)"? run$', text, flags=re.MULTILINE)
+    return Path(found[1].replace("%%", "%")) if found else None
+
+
 def socket_in(where: Path) -> Path | None:
     """The socket of the units in this folder; None where there are none."""
     try:

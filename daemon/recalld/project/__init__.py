@@ -46,6 +46,7 @@ class _Named(msgspec.Struct, frozen=True):
 def locate(cwd: Path, config: ProjectsConfig, home: Path | None = None) -> Place | Excluded | None:
     """The project's place for `cwd`; None where only the user scope applies ($HOME, /, a temp folder, a deleted cwd).
 
+    Of a folder that is not on this machine, such as a container's, the map may still tell the project.
     Never raises for what it finds on disk. `.recalld.toml` and repositories count only if they belong to this user,
     root, or the owner of `cwd`. A linked worktree belongs to its main repository, its names included, unless
     `worktrees = "separate"` or a `.recalld.toml` of its own says otherwise; a submodule is its own project. A broken
@@ -62,7 +63,7 @@ def locate(cwd: Path, config: ProjectsConfig, home: Path | None = None) -> Place
     try:
         status = os.stat(start)
     except OSError:
-        return None
+        return _absent(start, config, house)
     if not stat.S_ISDIR(status.st_mode):
         return None
     owners = {os.getuid(), 0, status.st_uid}
@@ -110,7 +111,7 @@ def _place(root: str, kind: Kind, repo: Repository | None, *, name: str = "", se
     remote = repository.remote(repo) if repo and not name and not separate else None
     identities: tuple[str, ...] = (remote.identity,) if remote else ()
     if name:
-        identities = (f"name:{unicodedata.normalize('NFC', name.casefold())}",)
+        identities = (_identity(name),)
     folder_name = os.path.basename(root).removesuffix(".git") or root
     own_log = repo and (repo.own_dir if separate else repo.common_dir)
     return Place(
@@ -127,6 +128,20 @@ def _place(root: str, kind: Kind, repo: Repository | None, *, name: str = "", se
         branch=clean_name(_text(at.branch)) if at.branch else None,
         commit=at.commit,
     )
+
+
+def _absent(folder: str, config: ProjectsConfig, house: str) -> Place | None:
+    """The place of a folder that is not there, by the map alone."""
+    if not (named := _mapped(folder, config, house)):
+        return None
+    return Place(
+        root=_text(named.folder), name=named.name, kind="map", identities=(_identity(named.name),), device=0, inode=0
+    )
+
+
+def _identity(name: str) -> str:
+    """What a project is known by that a person gave this name."""
+    return f"name:{unicodedata.normalize('NFC', name.casefold())}"
 
 
 def _is_path(text: str) -> bool:
