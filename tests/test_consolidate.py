@@ -279,7 +279,7 @@ def test_what_was_deleted_is_not_added() -> None:
 
 @pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.ARCHIVED, Status.ACTIVE])
 def test_a_turn_extracted_again_brings_nothing_back(status: Status) -> None:
-    """Neither in the same nor in other words; nor the text before an edit."""
+    """B98: neither in the same nor in other words; nor the text before an edit."""
     past = (Past(memory("m-0", PORT.content, status=status), ("The label service listens on port 7000.",)),)
     for content in (PORT.content, "label service: port 7010", "The label service listens on port 7000."):
         assert isinstance(only(decide(content, past=past, prompt_id="p1")), Drop)

@@ -69,6 +69,7 @@ def daemons(home: Home) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_twelve_hooks_at_once_without_a_daemon_leave_one(home: Home) -> None:
+    """B07: all of them are silent or answered, none has anything to log as an error."""
     barrier = threading.Barrier(12)
     results: list[subprocess.CompletedProcess[bytes]] = []
 
@@ -86,6 +87,7 @@ def test_twelve_hooks_at_once_without_a_daemon_leave_one(home: Home) -> None:
     for thread in threads:
         thread.join()
     assert {(done.returncode, done.stderr) for done in results} == {(0, b"")}
+    assert all(isinstance(json.loads(done.stdout or "{}"), dict) for done in results)
     status = until("the daemon serves", lambda: home.json("status")["pid"])
     assert daemons(home) == [status]
     log = (home.paths.log / "recalld.log").read_text()
@@ -93,6 +95,7 @@ def test_twelve_hooks_at_once_without_a_daemon_leave_one(home: Home) -> None:
 
 
 def test_daemons_that_lose_the_race_end_quietly(home: Home) -> None:
+    """B07: however many are started, one holds the lock."""
     racing = [
         subprocess.Popen(command("run"), env=home.environ, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for _ in range(6)

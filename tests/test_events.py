@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from claude_data import AWS_KEY, DB_URL, hook_payloads, put_transcript
-from recalld import embed, wire
+from recalld import embed, service, wire
 from recalld.learn import Learner
 from recalld.service import Service
 from recalld.settings import Settings
@@ -100,7 +100,9 @@ class House:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., Any]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    # No hook waits here, and the machine may be busy.
+    monkeypatch.setattr(service, "DEADLINE_S", dict.fromkeys(service.DEADLINE_S, 20.0))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
 
@@ -125,7 +127,7 @@ def placed(payload: dict[str, Any], home: Path) -> dict[str, Any]:
 
 
 def test_every_recorded_hook_input_captures_each_human_turn_once_and_nothing_else(run: Any, tmp_path: Path) -> None:
-    """Replayed twice over, in order, as a double registration and a later repeat would do."""
+    """B82 among them: replayed twice over, in order, as a double registration and a later repeat would do; no secret is kept."""
 
     async def work(house: House) -> None:
         for _ in range(2):
@@ -152,6 +154,8 @@ def test_every_recorded_hook_input_captures_each_human_turn_once_and_nothing_els
 def test_every_recorded_transcript_gives_its_human_turns_once(
     run: Any, tmp_path: Path, name: str, expected: int
 ) -> None:
+    """B68: else what a sub-agent was told counts as the user's word."""
+
     async def work(house: House) -> None:
         path = put_transcript(name, tmp_path)
         house.ahead = datetime(2026, 1, 1, tzinfo=utc_now().tzinfo) - utc_now()
@@ -182,6 +186,8 @@ def test_what_a_person_answers_inside_a_turn_is_part_of_it(run: Any, tmp_path: P
 
 
 def test_a_turn_without_a_stop_is_ended_by_the_next_prompt(run: Any) -> None:
+    """B59: else a turn that the user broke off is not captured when the next one begins."""
+
     async def work(house: House) -> None:
         await house.prompt("We decided to use pnpm for everything here.", "p1")
         await house.prompt("thanks", "p2")
@@ -195,6 +201,8 @@ def test_a_turn_without_a_stop_is_ended_by_the_next_prompt(run: Any) -> None:
 
 
 def test_a_memory_is_given_once_a_session_until_it_is_compacted(run: Any) -> None:
+    """B54: else the same memory is given with each prompt."""
+
     async def work(house: House) -> None:
         memory = await house.add("The orders database is PostgreSQL 16.")
         asked = "which database do the orders use?"
@@ -223,6 +231,8 @@ def test_a_double_registration_answers_once(run: Any) -> None:
 
 
 def test_another_project_of_the_same_name_gets_nothing(run: Any, tmp_path: Path) -> None:
+    """B39: else two folders of one name share their memories."""
+
     async def work(house: House) -> None:
         await house.add("The orders database is PostgreSQL 16.")
         other = tmp_path / "elsewhere" / "shop"
@@ -408,6 +418,8 @@ def test_a_new_folder_where_a_moved_project_was_gets_none_of_its_memories(run: A
 
 
 def test_ten_deliveries_of_one_stop_make_one_job(run: Any) -> None:
+    """B77: else one Stop that is delivered ten times is learnt from ten times."""
+
     async def work(house: House) -> None:
         await house.prompt("We decided to use pnpm.", "p1")
         await asyncio.gather(*(house.stop("p1") for _ in range(10)))

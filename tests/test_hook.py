@@ -219,6 +219,7 @@ def test_what_is_no_answer_is_not_printed_and_a_turn_is_kept(hook: Hook, reply: 
 
 @pytest.mark.parametrize("reply", [b'{"decision": "block", "reason": "no"}', b'{"continue": false}'])
 def test_nothing_on_the_socket_can_block_the_user(hook: Hook, reply: bytes) -> None:
+    """B58: else whatever answers on the socket can keep a turn from ending."""
     with serving(hook.socket, answering(reply)):
         for event in EVENTS:
             assert hook(event, str(hook.socket)).out == b""
@@ -247,6 +248,7 @@ def slam(peer: socket.socket) -> None:
 @pytest.mark.parametrize("serve", [hang, dribble, slam])
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_peer_that_never_finishes_costs_one_deadline(hook: Hook, event: str, serve: Serve) -> None:
+    """B55: else the answer to a session's start comes in the middle of the session."""
     with serving(hook.socket, serve):
         assert hook(event, str(hook.socket)).out == b""
     assert len(hook.spooled()) == (event in ("prompt", "stop"))
@@ -452,6 +454,7 @@ def test_a_working_folder_that_is_gone_is_no_matter(hook: Hook) -> None:
 
 
 def test_a_socket_deeper_than_its_path_may_be_long_is_reached(hook: Hook) -> None:
+    """B13: by its bare name, from within its folder."""
     folder = hook.home / ("d" * 100) / ("e" * 100)
     folder.mkdir(parents=True)
     with serving(folder / "recalld.sock", answering(REPLY.encode())):
@@ -508,6 +511,7 @@ def started(hook: Hook) -> list[Path]:
 
 
 def test_twelve_hooks_at_once_start_one_daemon(hook: Hook) -> None:
+    """B07: however many find nobody there, one of them starts somebody."""
     command = starter(hook, 1)
     runs = [hook.begin(EVENTS[number % 4], str(hook.socket), *command) for number in range(12)]
     for process in runs:
@@ -519,6 +523,7 @@ def test_twelve_hooks_at_once_start_one_daemon(hook: Hook) -> None:
 
 
 def test_the_daemon_is_detached_and_inherits_no_file(hook: Hook) -> None:
+    """B08: nothing that Claude Code holds open lives on in it."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     process = hook.begin("stop", str(hook.socket), *starter(hook, 5), pass_fds=[write], cwd="/usr")

@@ -41,6 +41,7 @@ def reasons(selection: inject.Selection) -> dict[str, str]:
 
 
 def test_a_block_reads_like_the_contract_says() -> None:
+    """B55: else what was remembered reads like a request of the user's."""
     items = (item(1, "We use Postgres 16."), item(2, "Tabs.", origin=Origin.TOOL, type=Type.PREFERENCE))
     text = block("shop", (Group("project", items),))
     assert text.splitlines() == [
@@ -135,7 +136,7 @@ def test_the_estimate_of_a_selection_covers_its_block() -> None:
 
 
 def test_a_session_is_never_given_more_than_its_budget() -> None:
-    """30 prompts on one subject, each with new memories to give."""
+    """B54: 30 prompts on one subject, each with new memories to give."""
     given: set[str] = set()
     spent = 0
     for turn in range(30):
@@ -150,7 +151,7 @@ def test_a_session_is_never_given_more_than_its_budget() -> None:
 
 @pytest.mark.parametrize("text", ["架构决定" * 20, "🦀🎉" * 30, "plain words here " * 8])
 def test_a_block_is_never_longer_than_claude_code_takes(text: str) -> None:
-    """5,000 memories with long CJK and emoji text, and token budgets that would let them all in."""
+    """B53: 5,000 memories with long CJK and emoji text, and token budgets that would let them all in."""
     wide = MemoryConfig(
         max_items_per_load=10_000, max_items_per_prompt=10_000, max_context_tokens=10**6, max_tokens_per_prompt=10**6,
         max_tokens_per_session=10**6,

@@ -72,7 +72,7 @@ def test_a_child_gets_its_input_and_gives_its_output() -> None:
 
 
 def test_a_child_that_never_exits_is_ended_with_its_whole_group(tmp_path: Path) -> None:
-    """At the deadline parent and grandchild are gone and nothing is left to reap."""
+    """B05: at the deadline parent and grandchild are gone and nothing is left to reap."""
     note = tmp_path / "pids"
     script = (
         "import os, subprocess, time\n"
@@ -118,7 +118,7 @@ def test_a_cancelled_call_ends_its_child(tmp_path: Path) -> None:
 
 
 def test_a_child_inherits_no_descriptor() -> None:
-    """Also an inheritable listening socket of the daemon stays with the daemon."""
+    """B08: also an inheritable listening socket of the daemon stays with the daemon."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -509,7 +509,7 @@ def ask_claude(path: str, env: dict[str, str] | None = None, deadline_s: float =
 
 
 def test_claude_is_run_alone_in_an_empty_folder(tmp_path: Path) -> None:
-    """No hooks, settings, tools or transcript; the dialogue by stdin, not argv; marked as ours."""
+    """B01: no hooks, settings, tools or transcript; the dialogue by stdin, not argv; marked as ours."""
     script = f"""
 note = dict(argv=sys.argv[1:], env=dict(os.environ), here=os.listdir("."), cwd=os.getcwd(), said=sys.stdin.read())
 open({str(tmp_path / "note")!r}, "w").write(json.dumps(note))

@@ -66,7 +66,7 @@ def found(cwd: Path, home: Path, config: ProjectsConfig = DEFAULTS) -> Place:
 
 
 def test_home_what_holds_it_root_and_temp_are_no_project(home: Path) -> None:
-    """Only the user scope applies in $HOME, above it, in / and in the temp folder itself."""
+    """B46: only the user scope applies in $HOME, above it, in / and in the temp folder itself."""
     for cwd in (home, home.parent, Path("/"), Path("/tmp"), Path("/var/tmp")):
         assert locate(cwd, DEFAULTS, home) is None
 
@@ -114,7 +114,7 @@ def test_a_strangers_files_above_claim_nothing(home: Path, tmp_path: Path) -> No
 
 
 def test_a_deep_folder_of_a_repository_is_the_repository(home: Path) -> None:
-    """A monorepo's subfolder is its repository, with branch, commit and the first commit."""
+    """B39: a monorepo's subfolder is its repository, with branch, commit and the first commit."""
     top = repository(home / "w" / "api")
     deep = found(folder(top / "src" / "deep" / "er"), home)
     assert deep == found(top, home)
@@ -150,7 +150,7 @@ def test_a_name_of_no_text_is_made_safe(home: Path) -> None:
 
 
 def test_a_symlink_leads_to_the_same_place(home: Path) -> None:
-    """A symlinked cwd, or one behind a symlinked home, gives the real root."""
+    """B43: a symlinked cwd, or one behind a symlinked home, gives the real root."""
     top = repository(home / "real")
     (home / "link").symlink_to(top)
     (home.parent / "alias").symlink_to(home)
@@ -259,7 +259,7 @@ def test_bare_repository_with_worktrees_beside_it(home: Path) -> None:
 
 @pytest.mark.parametrize("absorbed", [True, False])
 def test_a_submodule_is_its_own_project(home: Path, absorbed: bool) -> None:
-    """A submodule has its own root and identity, never a path under .git/modules, also in a worktree of it."""
+    """B42: a submodule has its own root and identity, never a path under .git/modules, also in a worktree of it."""
     repository(home / "lib")
     top = repository(home / "super", "https://example.org/super")
     if absorbed:
@@ -278,7 +278,7 @@ def test_a_submodule_is_its_own_project(home: Path, absorbed: bool) -> None:
     "text", ["gitdir: /nowhere/at/all\n", "gitdir:", "", "nonsense", "gitdir: \x00", "gitdir: .git"]
 )
 def test_a_broken_gitdir_makes_a_plain_folder(home: Path, text: str) -> None:
-    """A `.git` file that leads nowhere keeps its folder a stable place, inside another repository too."""
+    """B42: a `.git` file that leads nowhere keeps its folder a stable place, inside another repository too."""
     top = repository(home / "super")
     module = folder(top / "vendor" / "lib")
     (module / ".git").write_text(text)

@@ -20,6 +20,7 @@ from recalld.client import Client
 from recalld.errors import UnavailableError
 from recalld.pulse import Pulse
 from recalld.store.store import Store
+from test_daemon import settled, take_turn
 
 HANGING = """
 import sys, threading
@@ -61,6 +62,7 @@ def test_a_blocked_thread_is_told_by_status_and_the_daemon_replaced(home: Home, 
     """B09: status answers though the database does not; the daemon ends itself, the next start serves, the queue is whole."""
     wedged = home.start_daemon(*hanging(home, 40))
     hang(home, thread)
+    take_turn(home, 1, "We decided that the API listens on port 8080.")
     facts = until("it says so", lambda: (said := home.client.call("status"))["healthy"] is False and said)
     assert "has not answered" in facts["last_error"]
     assert "does not work" in home.run("status").stdout
@@ -68,6 +70,8 @@ def test_a_blocked_thread_is_told_by_status_and_the_daemon_replaced(home: Home, 
     wedged.process.communicate()
     assert home.json("start")["started"] is True
     assert home.json("status")["healthy"] is True
+    until("the turn is learnt", lambda: settled(home, 1))
+    assert ["8080" in row["content"] for row in home.json("list")] == [True]
     assert "has not answered" in (home.paths.log / "recalld.log").read_text()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -84,9 +84,14 @@ def test_words_count_by_where_they_stand() -> None:
 
 
 def test_the_time_of_a_question() -> None:
+    """Days are those of the zone that one lives in, wherever that is."""
     yesterday = query.build("what did we do yesterday", "", NOW)
-    assert (yesterday.since, yesterday.until) == (datetime(2026, 5, 5, tzinfo=UTC), datetime(2026, 5, 6, tzinfo=UTC))
-    assert query.build("上周做到哪了", "", NOW).since == datetime(2026, 4, 27, tzinfo=UTC)
+    today = NOW.astimezone().date()
+    assert (yesterday.since, yesterday.until) == tuple(
+        datetime.combine(day, datetime.min.time()).astimezone(UTC) for day in (today - timedelta(days=1), today)
+    )
+    monday = datetime.combine(today - timedelta(days=today.weekday() + 7), datetime.min.time())
+    assert query.build("上周做到哪了", "", NOW).since == monday.astimezone(UTC)
     assert query.build("deploy it", "", NOW).since is None
 
 

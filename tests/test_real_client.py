@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from claude_client import Person, program, until
+from claude_client import RECALLD, Person, program, until
 from model_stub import ModelStub, Script
 
 pytestmark = [
@@ -126,6 +127,7 @@ def test_what_a_session_says_the_next_ones_know_and_no_other_project_does(
 
 
 def test_a_session_is_given_a_memory_once(person: Person, model: ModelStub, backend: str) -> None:
+    """And B52: `doctor` sees in the client's own transcript that it was taken."""
     if backend != "rules":
         pytest.skip("the backend has no part in this")
     shop = person.repository("work", "shop")
@@ -134,6 +136,10 @@ def test_a_session_is_given_a_memory_once(person: Person, model: ModelStub, back
     person.claude("second: which database do the orders use?", shop, "--continue")
     body = sent(model, "second: which database")
     assert body.count("The orders database is PostgreSQL 16.") == 1
+    until("the turns are over", lambda: settled(person))
+    done = subprocess.run([RECALLD, "doctor", "--json"], env=person.env, capture_output=True, text=True)
+    (found,) = (check for check in json.loads(done.stdout) if check["check"] == "context")
+    assert found["detail"] == "Claude Code took 1 of the last 1 injections"
 
 
 @pytest.mark.parametrize("trouble", ["stopped", "hung", "killed"])

@@ -189,6 +189,18 @@ def test_giving_something_up_is_told_with_and_without_what_comes_instead() -> No
     assert kept("should we scrap the nightly sync?") == []
 
 
+def test_an_order_to_use_something_else_is_a_decision_where_both_are_named() -> None:
+    """B98: the sentence alone says what is given up; an order about the code at hand is not meant to last."""
+    swap = only("drop Sidekiq, use Oban for background jobs")
+    assert (swap.content, swap.revokes) == ("Use Oban for background jobs instead of Sidekiq.", "Sidekiq")
+    assert only("ok let's get rid of redis and use Valkey instead").revokes == "redis"
+    assert only("Drop Moment, our date library is Luxon.").revokes == "Moment"
+    here = "drop React, use Vue in this component"
+    for order in ("drop the loop, use a comprehension", "remove the unused import and use pathlib instead", here):
+        assert kept(order) == []
+    assert kept("should we drop Sidekiq and use Oban?") == []
+
+
 def test_a_list_under_a_heading_is_kept_line_by_line() -> None:
     """Each line is a memory of its own."""
     found = kept("Remember:\n- staging listens on port 5433\n- production listens on port 5432\n\nnow run the tests")

@@ -93,7 +93,7 @@ def test_another_users_process_is_refused(open_home: Home) -> None:
 
 @as_root
 def test_a_folder_of_another_user_is_refused(home: Home) -> None:
-    """Else its owner could put a socket of his own in place of ours."""
+    """B13: else its owner could put a socket of his own in place of ours."""
     home.recalld.mkdir()
     os.chown(home.recalld, NOBODY, NOBODY)
     done = home.run("run")

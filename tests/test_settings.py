@@ -69,7 +69,7 @@ def ours(path: Path, event: str) -> list[Any]:
 
 
 def test_entries_are_in_exec_form_with_short_timeouts_in_seconds() -> None:
-    """Every event is registered once, absolute, without a shell, and with a timeout of 1 to 30 seconds."""
+    """B48: every event is registered once, absolute, without a shell, and with a timeout of 1 to 30 seconds."""
     entries = settings.entries(Path("/usr/bin/python3"), HOOK, Path("/s/recalld.sock"), ["/x/recalld", "run"])
     assert list(entries) == ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
     for entry, name in zip(entries.values(), ("session-start", "prompt", "stop", "session-end"), strict=True):
@@ -107,7 +107,7 @@ def test_a_missing_file_is_created_and_removed(path: Path, backups: Path) -> Non
     ],
 )
 def test_in_and_out_again_leaves_every_byte_as_it_was(text: str, path: Path, backups: Path) -> None:
-    """Other tools' hooks, unknown keys, order, indentation and line ends survive; running twice changes nothing."""
+    """B88: other tools' hooks, unknown keys, order, indentation and line ends survive; running twice changes nothing."""
     before = write(path, text)
     assert settings.add_hooks(path, WANTED, backups) == "changed"
     once = path.read_bytes()
@@ -187,7 +187,7 @@ def test_what_other_tools_changed_meanwhile_stays(path: Path, backups: Path) -> 
 def test_what_is_not_plain_json_is_refused_with_its_line(
     data: str | bytes, line: int | str, path: Path, backups: Path
 ) -> None:
-    """A file that we cannot edit safely stays as it is, byte for byte, and the message names file and line."""
+    """B87: a file that we cannot edit safely stays as it is, byte for byte, and the message names file and line."""
     before = write(path, data)
     for attempt in (
         lambda: settings.check(path),
@@ -238,7 +238,7 @@ def test_a_read_only_file_is_refused(path: Path, backups: Path) -> None:
 
 
 def test_a_symbolic_link_stays_one(path: Path, backups: Path, tmp_path: Path) -> None:
-    """Where the settings lie in a dotfiles folder, the file there is edited, with its mode."""
+    """B89: where the settings lie in a dotfiles folder, the file there is edited, with its mode."""
     target = tmp_path / "dotfiles" / "claude.json"
     before = write(target, '{"a": 1}\n')
     target.chmod(0o640)
@@ -264,7 +264,7 @@ def test_the_owner_of_the_file_is_kept(path: Path, backups: Path) -> None:
 
 
 def test_a_dangling_link_is_refused(path: Path, backups: Path) -> None:
-    """A link to nowhere is named, and nothing is created at its end."""
+    """B89: a link to nowhere is named, and nothing is created at its end."""
     path.parent.mkdir()
     path.symlink_to("nowhere.json")
     with pytest.raises(ConfigError, match=r"nowhere\.json, which is not there"):
@@ -273,7 +273,7 @@ def test_a_dangling_link_is_refused(path: Path, backups: Path) -> None:
 
 
 def test_a_change_that_lands_meanwhile_is_kept(path: Path, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change by another program between our reading and our renaming is in the result."""
+    """B87: a change by another program between our reading and our renaming is in the result."""
     write(path, '{"a": 1}')
     write_through = os.fsync
     late = ['{"a": 1, "theirs": 2}', '{"a": 1, "theirs": 3}']
@@ -317,7 +317,7 @@ def test_the_registered_command_runs_the_script(tmp_path: Path) -> None:
 
 
 def test_the_registered_command_is_silent_when_its_script_is_gone(tmp_path: Path) -> None:
-    """Package removed first: Claude Code goes on as if nothing were registered (a bare script would end with 2)."""
+    """B90: package removed first: Claude Code goes on as if nothing were registered (a bare script would end with 2)."""
     entry = settings.entries(Path(sys.executable), tmp_path / "gone.py", tmp_path / "recalld.sock")["UserPromptSubmit"]
     assert isinstance(entry["args"], list)
     done = subprocess.run([sys.executable, *entry["args"]], input=b"{}", capture_output=True, check=False)

@@ -240,7 +240,7 @@ def test_reading_piece_by_piece_gives_what_reading_at_once_gives(name: str, tmp_
 
 
 def test_the_last_answer_that_comes_after_stop_is_not_lost(tmp_path: Path) -> None:
-    """First nothing, then half a line, then the whole: the turn has the final text, once."""
+    """B60: first nothing, then half a line, then the whole: the turn has the final text, once."""
     path, last = tmp_path / "s.jsonl", dumped(answer(1, "the final text"))
     path.write_bytes(dumped(prompt(1)))
     first = transcript.read(path)
@@ -255,8 +255,23 @@ def test_the_last_answer_that_comes_after_stop_is_not_lost(tmp_path: Path) -> No
     assert (turn.prompt_id, turn.answer, turn.complete) == ("p1", "the final text", True)
 
 
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_file_may_be_read_a_few_turns_at_a_time(name: str, tmp_path: Path) -> None:
+    """B62: so that one of weeks is never held whole."""
+    path = put_transcript(name, tmp_path)
+    whole, offset, more = transcript.read(path), 0, True
+    found: dict[str, TranscriptTurn] = {}
+    while more:
+        reading = transcript.read(path, offset, 1)
+        assert not reading.more or (len(reading.turns) == 1 and reading.resume_offset > offset)
+        found |= {turn.prompt_id: turn for turn in reading.turns}
+        offset, more = reading.resume_offset, reading.more
+    assert list(found.values()) == list(whole.turns)
+    assert offset == whole.resume_offset
+
+
 def test_each_read_takes_only_the_new_turns_bytes(tmp_path: Path) -> None:
-    """While the file grows, a read starts at the newest turn, wherever the end is by then."""
+    """B63: while the file grows, a read starts at the newest turn, wherever the end is by then."""
     path, offset, seen = tmp_path / "s.jsonl", 0, []
     for number in range(20):
         size = path.stat().st_size if path.exists() else 0

@@ -193,7 +193,7 @@ def test_only_sessions_are_told_of(home: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENOSPC])
 def test_without_watches_it_polls_and_says_so(code: int, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limits of inotify are shared with other programs: reaching them costs seconds, not transcripts."""
+    """B96: the limits of inotify are shared with other programs: reaching them costs seconds, not transcripts."""
     monkeypatch.setattr(Observer, "start", no_watches(code))
 
     async def scenario() -> None:
@@ -207,7 +207,7 @@ def test_without_watches_it_polls_and_says_so(code: int, home: Path, monkeypatch
 
 
 def test_very_many_folders_take_no_watches(home: Path) -> None:
-    """5,000 project folders are polled: no inotify watch is spent on them, and a new transcript is found."""
+    """B96: 5,000 project folders are polled: no inotify watch is spent on them, and a new transcript is found."""
     for number in range(5000):
         (home / "projects" / f"-home-dev-{number}").mkdir()
 
@@ -250,7 +250,7 @@ def test_a_tree_that_outgrows_the_bound_is_polled_from_then_on(home: Path, monke
 
 
 def test_renames_swaps_and_deletions_end_neither_the_thread_nor_the_news(home: Path, mode: str) -> None:
-    """Atomic saves, a swap of two names, a folder in a file's place, a file gone again at once."""
+    """B97: atomic saves, a swap of two names, a folder in a file's place, a file gone again at once."""
 
     async def scenario() -> None:
         async with watching(home) as (watcher, seen):
@@ -271,6 +271,20 @@ def test_renames_swaps_and_deletions_end_neither_the_thread_nor_the_news(home: P
             await seen.until(lambda: {one, two, late} <= set(seen.quiet))
 
     run(scenario())
+
+
+def test_a_transcript_that_vanishes_hides_no_other(home: Path) -> None:
+    """B97: gone between two looks, or a folder in its place; what changed beside it is found all the same."""
+    one, two, three = (transcript(home, f"{name}.jsonl") for name in ("one", "two", "three"))
+    known = Sweep(home / "projects")
+    assert {path for path, _ in known.look(())} == {one, two, three}
+    one.unlink()
+    two.unlink()
+    two.mkdir()
+    transcript(home, "three.jsonl")
+    assert three in [path for path, _ in known.look((one, two))]
+    transcript(home, "three.jsonl")
+    assert three in [path for path, _ in known.look(())]
 
 
 def test_a_hook_that_names_a_transcript_counts_as_a_change(home: Path, mode: str) -> None:

@@ -98,7 +98,7 @@ def test_broken_input_is_an_error_that_quotes_nothing_of_it(payload: bytes) -> N
 
 
 def test_a_sub_agents_event_is_not_ours() -> None:
-    """Whatever hook it arrives by: its prompt is Claude's, not a person's."""
+    """B68: whatever hook it arrives by: its prompt is Claude's, not a person's."""
     assert parsed("stop", hook_event_name="SubagentStop", last_assistant_message="x") is None
     assert parsed("stop", hook_event_name="Stop", agent_id="a1", last_assistant_message="x") is None
     assert parsed("prompt", hook_event_name="UserPromptSubmit", agent_type="", prompt="x") is None
@@ -132,7 +132,7 @@ def test_bytes_that_are_no_utf8_are_replaced_and_the_rest_is_exact() -> None:
 
 
 def test_lone_surrogates_and_nul_are_dropped() -> None:
-    r"""`\ud83d` alone and `\u0000` are legal JSON, and refused by SQLite, UTF-8 and the API."""
+    r"""B66, B67: `\ud83d` alone and `\u0000` are legal JSON, and refused by SQLite, UTF-8 and the API."""
     payload = rb'{"session_id": "s", "prompt": "a\ud83db\u0000c \ud83d\ude00"}'
     event = wire.parse_hook("prompt", payload, CLI)
     assert isinstance(event, wire.PromptSubmitted)
@@ -188,6 +188,7 @@ def test_commands_and_the_clients_notices_are_not_spoken(prompt: str, said: bool
 
 
 def test_the_reply_is_one_ascii_object_in_the_clients_envelope() -> None:
+    """B52: else context in an envelope that the client does not know is ignored."""
     reply = wire.reply_context("UserPromptSubmit", "商店 😀\nline", "2 memories")
     assert reply.isascii() and b"\n" not in reply
     assert json.loads(reply) == {

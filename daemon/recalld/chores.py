@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from recalld.model import Status, timestamp
 from recalld.paths import Paths
 from recalld.settings import Settings
 from recalld.store import jobs, memories, meta, search, usage
+from recalld.store.connection import WAL_BYTES
 from recalld.store.store import Store, utc_now
 
 Chore = Callable[[Store, Settings, Paths, dict[str, Any]], Awaitable[Any]]
@@ -70,6 +72,13 @@ async def upkeep(store: Store, settings: Settings, paths: Paths, *, force: bool)
             pass
     await store.outside(maintain.shrink)
     return msgspec.structs.replace(report, backup=str(saved), repaired=repaired)
+
+
+async def cut_log(store: Store) -> None:
+    """See that the WAL is small, also where nothing more is written: only a write would cut it back by itself."""
+    with contextlib.suppress(FileNotFoundError):
+        if store.path.with_name(f"{store.path.name}-wal").stat().st_size > WAL_BYTES:
+            await store.outside(maintain.cut_log)
 
 
 def store_status(db: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from recalld.condense import Digest
 from recalld.config import KeepConfig
 from recalld.model import Memory, Status, timestamp
 from recalld.store import changes, memories, meta, rescue, search
-from recalld.store.connection import fold, open_reader, translated
-from recalld.store.migrate import backup
+from recalld.store.connection import BUSY_TIMEOUT_MS, fold, open_reader, translated
+from recalld.store.copying import backup
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,14 @@ RECEIPTS_DAYS = 90
 JOBS_DAYS = 30
 ASIDE_DAYS = 30
 _DONE = "maintained_at"
+
+AHEAD = timedelta(hours=1)
+"""So far ahead of us may a clock have been that is not wrong."""
+_DATED = (
+    ("memories", "last_seen"), ("memories", "last_used"), ("sessions", "last_event_at"), ("turns", "started_at"),
+    ("injections", "at"), ("jobs", "finished_at"), ("usage", "at"),
+)  # fmt: skip
+"""The times that decide what is over, or what today has cost."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +76,7 @@ def plan(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
 
 def tidy(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
     """Archive and remove what is due."""
+    _back_to_now(db, now)
     planned = plan(db, now, keep)
     for memory in planned.archived:
         memories.update(db, memory.id, now, status=Status.ARCHIVED)
@@ -79,6 +88,12 @@ def tidy(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
     db.execute("delete from jobs where state = 'done' and finished_at < ?", (old_jobs,))
     meta.put(db, _DONE, timestamp(now))
     return planned
+
+
+def _back_to_now(db: apsw.Connection, now: datetime) -> None:
+    """What a clock that ran ahead has dated in the future is of today: else nothing of it would ever be over."""
+    for table, column in _DATED:
+        db.execute(f"update {table} set {column} = ?1 where {column} > ?2", (timestamp(now), timestamp(now + AHEAD)))
 
 
 def _condense(db: apsw.Connection, digest: Digest, now: datetime) -> None:
@@ -130,6 +145,15 @@ def shrink(db: apsw.Connection) -> None:
     """Fold the WAL into the database, and let SQLite look at its own statistics."""
     db.execute("pragma optimize")
     fold(db)
+
+
+def cut_log(db: apsw.Connection) -> None:
+    """Cut the WAL back that a reader who took its time has let grow; where one is still at work, nothing happens."""
+    db.set_busy_timeout(0)
+    try:
+        fold(db)
+    finally:
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 # A turn whose job is not done yet is still needed, however old.

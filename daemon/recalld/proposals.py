@@ -85,13 +85,13 @@ def propose(
     wanted = likeness.wanted(db, query.words)
     for place in filter(partial(search.holds, db), partitions):
         counts[place] = likeness.Counts(*search.frequencies(db, place, wanted))
-        rows = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now, context=context)
+        rows, near = _first(db, place, query, _telling(db, query, counts[place]), vector, filters, now, context=context)
         found.rows.update(rows)
         held |= search.indexed(db, place, rows)
-        if vector is not None:
-            cosines, vectors = search.compare(db, place, vector, rows)
-            found.cosines.update(cosines)
-            found.vectors.update(vectors)
+        if vector is not None and near:
+            cosines, vectors = search.compare(db, place, vector, rows.keys() - near.cosines.keys())
+            found.cosines.update({seq: near.cosines[seq] for seq in rows.keys() & near.cosines.keys()} | cosines)
+            found.vectors.update({seq: near.vectors[seq] for seq in rows.keys() & near.vectors.keys()} | vectors)
     found.words.update(likeness.measure(db, wanted, counts, held))
     return found
 
@@ -133,8 +133,8 @@ def _first(
     now: datetime,
     *,
     context: bool,
-) -> dict[int, Row]:
-    """The best of a partition by words and by vector, and what was said around them.
+) -> tuple[dict[int, Row], search.Near | None]:
+    """The best of a partition by words and by vector, and what was said around them; and what was compared with the vector.
 
     Asks for more as long as most of what was found may not be given (hedged, expired).
     """
@@ -143,9 +143,8 @@ def _first(
     while True:
         lexical, nearest = int(LEXICAL * factor), int(NEAREST * factor)
         by_words = [hit.seq for hit in search.lexical(db, place, words, lexical, allowed)]
-        by_meaning: list[int] = []
-        if vector is not None:
-            by_meaning = [hit.seq for hit in search.nearest(db, place, vector, nearest, allowed)]
+        near = search.near(db, place, vector, nearest, allowed, by_words) if vector is not None else None
+        by_meaning = near.seqs if near else []
         seqs = {*by_words, *by_meaning}
         rows = givable(db, seqs, filters.min_confidence, now)
         full = len(by_words) == lexical or len(by_meaning) == nearest
@@ -157,7 +156,7 @@ def _first(
         rows |= _around(db, best, rows, filters, now)
     if query.status:
         rows |= givable(db, _progress(db, place, filters), filters.min_confidence, now)
-    return rows
+    return rows, near
 
 
 def _around(

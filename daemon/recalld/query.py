@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -226,8 +226,9 @@ def _talked(word: str, own: str) -> bool:
 
 
 def _time(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The time that a question about the state of work speaks of."""
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    """The time that a question about the state of work speaks of, by the owner's own days."""
+    # Without a zone until the end: a day is 23 or 25 hours long where the clock is changed.
+    day = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
     monday = day - timedelta(days=day.weekday())
     for pattern, since, until in (
         (_YESTERDAY, day - timedelta(days=1), day),
@@ -236,7 +237,7 @@ def _time(text: str, now: datetime) -> tuple[datetime | None, datetime | None]:
         (_THIS_WEEK, monday, None),
     ):
         if pattern.search(text):
-            return since, until
+            return since.astimezone(UTC), until.astimezone(UTC) if until else None
     return None, None
 
 

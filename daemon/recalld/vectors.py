@@ -1,8 +1,9 @@
 """The embedding model that the configuration names: loaded in the background, exchanged when the setting changes.
 
-While no model is there the store's `vectors` are None: search goes by words, new memories wait for a vector. Vectors in
-the store stay as they are until another model really has loaded, so that a failing one costs nothing, and going back
-to the one before needs no new ones. No other model ever stands in for one that fails.
+While no model is there, or SQLite cannot compare vectors, the store's `vectors` are None: search goes by words, new
+memories wait for a vector. Vectors in the store stay as they are until another model really has loaded, so that a
+failing one costs nothing, and going back to the one before needs no new ones. No other model ever stands in for one
+that fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from recalld import embed
 from recalld.settings import Settings
-from recalld.store import changes
+from recalld.store import changes, search
 from recalld.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Model:
         try:
             await asyncio.wait((loading, changing), return_when=asyncio.FIRST_COMPLETED)
             if loading.done():
+                await self._store.read(search.require_vec)
                 await self._use(loading.result())
         except Exception as error:  # noqa: BLE001  # whatever files, libraries and the network have to say
             self.state = f"vectors paused: {error}"

@@ -31,6 +31,7 @@ _ABOUT_PASTE = re.compile(
 _PASTED = 40  # sentences; a prompt with more was not typed
 _HEADING = 5  # words
 _SHORT_RULE = 5  # words
+_ORDERED_SURE = 0.85
 _CERTAIN = 0.9  # a surer cue is not looked for
 _VOICE = re.compile(
     r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|prefer)\b|\bfrom now on\b|我们(?:决定|"
@@ -126,6 +127,8 @@ def _one(one: Sentence, language: Language, opinion: Opinion, flow: _Flow) -> Ca
         return None
     if vetoes.dropped(given, found, opinion.keep or 0):
         return None
+    if names := revoke.exchanged(one):
+        return _exchange(*names)
     if revoke.is_directive(given):
         left = revoke.rest(given)
         found = vetoes.best_cue(left.bare, language) if left else None
@@ -157,6 +160,12 @@ def _candidate(given: Statement, found: Cue | None, opinion: Opinion, sure: floa
         replaces=bool(revoked) or given.language.changed.search(given.bare) is not None,
         explicit=found is not None and found.explicit,
     )
+
+
+def _exchange(gone: str, now: str) -> Candidate:
+    """`drop Sidekiq, use Oban`."""
+    content = f"Use {now} instead of {gone}."
+    return Candidate(content=content, type=Type.DECISION, confidence=_ORDERED_SURE, revokes=gone, replaces=True)
 
 
 def _given_up(one: Sentence, language: Language) -> Candidate | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from recalld.rules import vetoes
 from recalld.rules.split import Sentence, size
 from recalld.rules.table import Language
+from recalld.rules.tags import tags_of
 from recalld.rules.vetoes import Statement
 
 _DIRECTIVE = re.compile(
@@ -19,6 +20,17 @@ _ORDERED_AWAY = re.compile(
     r"^(?:(?:actually|please|ok|okay|so|and|no|well|yes|then|now),? )*(?:drop|kill|remove|lose|get rid of|throw out|rip out|"
     r"kick out|away with) (?P<what>[^,.;:!?]{3,60})[.!]?$"
 )
+_GOES_FIRST = (
+    r"^(?:(?:actually|please|ok|okay|so|and|no|well|yes|then|now|let's|let us|we|we'll),? )*(?:drop|kill|remove|ditch|scrap|"
+    r"scratch|abandon|get rid of|throw out|rip out|stop using) (?P<what>[^,.;:!?]{2,60}?)"
+)
+_EXCHANGE = re.compile(
+    r"(?!.*\bthis (?:file|folder|function|method|class|component|module|script|test|line|case|branch|commit|pr)\b)"
+    + _GOES_FIRST
+    + r"(?:[,;:]| and) (?:(?:and|then|now|so|we|we'll|let's) )*(?:use|go with|take|switch to|move to|adopt) "
+    r"(?P<now>[^,.;:!?]{2,60}?)(?: instead| now| from now on)*[.!]?$"
+)
+_BEFORE_A_STATEMENT = re.compile(_GOES_FIRST + r"[,;] (?=(?:our|we|the|from now)\b)")
 _RULE = re.compile(
     r"\b(?:rule|convention|policy|requirement|guideline|restriction|ban|agreement)\b|规则|规定|约定|规矩|[那这]条"
 )
@@ -36,6 +48,7 @@ def is_directive(given: Statement) -> bool:
 def named(given: Statement) -> str:
     """What a kept statement gives up or puts something else in place of; "" if nothing, or only a number, which names nothing."""
     found = _first(given.text, given.bare, (*given.language.revokes, *given.language.instead))
+    found = found or _first(given.sentence.text, given.sentence.bare, (_BEFORE_A_STATEMENT,))
     return "" if found.replace(".", "").isdigit() else found
 
 
@@ -49,6 +62,18 @@ def ordered_away(said: Sequence[Sentence], place: int) -> str:
     before = said[place - 1] if place else None
     match = _ORDERED_AWAY.match(before.bare) if before else None
     return before.text[match.start("what") : match.end("what")] if before and match else ""
+
+
+def exchanged(one: Sentence) -> tuple[str, str] | None:
+    """What a sentence orders to drop and what to use in its place, where both are names; else it may mean the code."""
+    if not (match := _EXCHANGE.match(one.bare)):
+        return None
+    gone, now = (one.text[match.start(part) : match.end(part)] for part in ("what", "now"))
+    return (gone, now) if _is_named(gone) and _is_named(now) else None
+
+
+def _is_named(words: str) -> bool:
+    return words[0].isupper() or any(tag.startswith("tech:") for tag in tags_of(words.split(" ", maxsplit=1)[0]))
 
 
 def rest(given: Statement) -> Statement | None:
