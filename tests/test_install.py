@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from recalld.errors import ConfigError, InputError, UnavailableError
-from recalld.install import assets, running, selfcheck, settings, setup
+from recalld.install import assets, known, running, selfcheck, settings, setup
 from recalld.paths import Paths
 
 # A daemon of a few lines: it keeps what `add` gives it and injects whatever it has, so that these tests are about
@@ -250,6 +251,56 @@ def test_every_claude_config_dir_is_honoured(home: Home) -> None:
     assert home.settings.read_bytes() == before
     home.uninstall()
     assert not (home.root / "other").exists()
+
+
+def test_an_uninstallation_takes_the_hooks_out_of_every_folder_they_were_put_into(home: Home) -> None:
+    """Whoever has several Claude Code folders installs into each; which one is current at the end does not matter."""
+    before = home.settings.read_bytes()
+    home.install()
+    other = home.root / "other" / "settings.json"
+    other.parent.mkdir()
+    other.write_text("{}")
+    home.environ["CLAUDE_CONFIG_DIR"] = str(other.parent)
+    home.install()
+    assert known.noted(home.paths) == [home.settings, other]
+    assert settings.registered(home.settings)
+    assert settings.registered(other)
+    del home.environ["CLAUDE_CONFIG_DIR"]
+    lines = home.uninstall()
+    assert [line for line in lines if line.startswith("hooks:")] == [
+        f"hooks: taken out of {home.settings}", f"hooks: taken out of {other}",
+    ]  # fmt: skip
+    assert (home.settings.read_bytes(), other.read_text()) == (before, "{}")
+    assert known.noted(home.paths) == []
+
+
+def test_one_folder_that_cannot_be_edited_leaves_all_as_they_are(home: Home) -> None:
+    """Nothing is half taken out."""
+    home.install()
+    other = home.root / "other" / "settings.json"
+    other.parent.mkdir()
+    other.write_text("{ // mine\n}")
+    known.note(home.paths, other)
+    with pytest.raises(ConfigError, match=r"other/settings\.json:1: "):
+        home.uninstall()
+    assert settings.registered(home.settings)
+    assert running.status(home.paths)
+
+
+@pytest.mark.parametrize("gone", ["data", "program", "settings", "note"])
+def test_what_was_removed_by_hand_hinders_no_uninstallation(home: Home, gone: str) -> None:
+    """In whatever order: the rest goes, and a second time finds nothing."""
+    home.install()
+    left = {"data": home.recalld, "program": home.program, "settings": home.settings,
+            "note": home.paths.state / known.NAME}[gone]  # fmt: skip
+    if left.is_dir():
+        shutil.rmtree(left)
+    else:
+        left.unlink()
+    home.uninstall()
+    assert settings.registered(home.settings) == {}
+    assert not home.command.exists()
+    home.uninstall()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -195,9 +195,15 @@ class Daemon:
             await self._store.suspicious.wait()
 
     async def _mind_the_home(self) -> None:
-        """End when the home was moved away or replaced: another daemon may serve there by now."""
-        while os.fstat(self._lock).st_ino == _inode(self._paths.lock):  # noqa: ASYNC110  # nobody tells of it
+        """End when the home was moved away or replaced: another daemon may serve there by now.
+
+        And when the program was removed by what had installed it, which tells nobody.
+        """
+        while os.fstat(self._lock).st_ino == _inode(self._paths.lock):
             await asyncio.sleep(CHECK_HOME_S)
+            if not os.path.exists(__file__):
+                log.error("the program was removed; this daemon ends")
+                return self.stop()
         log.error("%s was moved or replaced; this daemon ends", self._paths.data)
         self.stop()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recalld import paths as places_of
 from recalld.errors import InputError, UnavailableError
-from recalld.install import assets, clients, overlay, running, selfcheck, service, settings, tools
+from recalld.install import assets, clients, known, overlay, running, selfcheck, service, settings, tools
 from recalld.paths import APP, Paths
 
 CLIENTS = ("claude-code", *clients.CLIENTS)
@@ -70,6 +70,7 @@ def install(
         yield f"service: none ({reason}); the first hook that finds no daemon starts it"
     wanted = settings.entries(interpreter, assets.hook_script(), paths.socket, start)
     outcome = settings.add_hooks(file, wanted, paths.backups)
+    known.note(paths, file)
     yield f"hooks: {file} ({outcome})"
     yield from backend
     yield from _prove(paths, wanted["SessionStart"])
@@ -83,12 +84,17 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
     (nothing was done), and UnavailableError.
     """
     refuse_foreign_home(Path.home())
-    paths, file = places_of.find(environ), settings_file(environ)
-    outcome = settings.remove_hooks(file, paths.backups)
-    if outcome != "unchanged":
-        yield f"hooks: taken out of {file}"
-    if outcome == "removed":
-        _remove_empty(file.parent)
+    paths = places_of.find(environ)
+    files = list(dict.fromkeys((settings_file(environ), *known.noted(paths))))
+    for file in files:
+        settings.check(file)
+    for file in files:
+        outcome = settings.remove_hooks(file, paths.backups)
+        if outcome != "unchanged":
+            yield f"hooks: taken out of {file}"
+        if outcome == "removed":
+            _remove_empty(file.parent)
+    known.forget(paths)
     yield from clients.uninstall_all(paths, environ)
     for unit in service.uninstall(paths, environ, run):
         yield f"service: removed {unit}"
