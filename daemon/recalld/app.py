@@ -199,12 +199,10 @@ class Daemon:
 
         And when the program was removed by what had installed it, which tells nobody.
         """
-        while os.fstat(self._lock).st_ino == _inode(self._paths.lock):
+        program = Path(__file__)
+        while os.fstat(self._lock).st_ino == _inode(self._paths.lock) and _inode(program):  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(CHECK_HOME_S)
-            if not os.path.exists(__file__):
-                log.error("the program was removed; this daemon ends")
-                return self.stop()
-        log.error("%s was moved or replaced; this daemon ends", self._paths.data)
+        log.error("%s was moved or replaced; this daemon ends", self._paths.data if _inode(program) else program)
         self.stop()
 
     async def _upkeep(self) -> None:

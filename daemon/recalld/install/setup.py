@@ -89,11 +89,7 @@ def uninstall(environ: Mapping[str, str], *, purge: bool = False, run: tools.Run
     for file in files:
         settings.check(file)
     for file in files:
-        outcome = settings.remove_hooks(file, paths.backups)
-        if outcome != "unchanged":
-            yield f"hooks: taken out of {file}"
-        if outcome == "removed":
-            _remove_empty(file.parent)
+        yield from _take_out(file, paths)
     known.forget(paths)
     yield from clients.uninstall_all(paths, environ)
     for unit in service.uninstall(paths, environ, run):
@@ -161,6 +157,14 @@ def own_program() -> list[Path]:
     if not (link.is_symlink() and link.name == "venv"):
         return []
     return [link, *(folder for folder in link.parent.glob("venv-*") if (folder / "pyvenv.cfg").exists())]
+
+
+def _take_out(file: Path, paths: Paths) -> Iterator[str]:
+    outcome = settings.remove_hooks(file, paths.backups)
+    if outcome != "unchanged":
+        yield f"hooks: taken out of {file}"
+    if outcome == "removed":
+        _remove_empty(file.parent)
 
 
 def _prove(paths: Paths, entry: settings.Entry) -> Iterator[str]:
