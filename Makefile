@@ -9,13 +9,14 @@
 # make soak    many sessions at once for ten minutes: what is lost, doubled, slow, or grows
 # make mutants one mechanism at a time taken out: does its test notice? writes docs/faults.md (half an hour)
 # make docs    what is made from the code anew: the manual page, the export's schema
+# make release what is released, into dist/: built twice and compared, with the list of its parts (docs/release.md)
 # make lock    the lock files anew, from pyproject.toml
 
 BIN := .venv/bin
 SCRATCH ?= /tmp/recalld-scratch-$(shell id -u)
 COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
-.PHONY: setup test check lint format run bench faults fuzz soak mutants docs lock
+.PHONY: setup test check lint format run bench faults fuzz soak mutants docs release lock
 
 setup: $(BIN)/.ready
 
@@ -76,6 +77,9 @@ mutants: setup
 docs: setup
 	$(BIN)/python docs/make_man.py
 	$(BIN)/recalld export --schema > docs/export.schema.json
+
+release: setup
+	$(BIN)/python docs/make_release.py
 
 # The lock files name no registry, so that they serve wherever packages come from.
 lock:

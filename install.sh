@@ -154,7 +154,7 @@ build() { # leaves $venv pointing at this version; sets $before to what it point
     trap - EXIT HUP INT TERM
 }
 
-healthy() { "$1/bin/python" -c 'import recalld.cli.main' >/dev/null 2>&1; }
+healthy() { "$1/bin/python" -c 'import recalld.app, recalld.cli.main, recalld.install.setup' >/dev/null 2>&1; }
 
 remove_others() { # all environments but the present one
     for folder in "$base"/venv-*; do

@@ -29,8 +29,8 @@ from packaging.markers import Marker
 REPOSITORY = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "recalld-tests"
 PACKAGES = "systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,python3-venv,procps,make,git"
-BUILDING = ("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
-"""What builds recalld's own wheel."""
+BUILDING = ("editables", "hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
+"""What builds recalld's own wheel, and an editable installation."""
 BOOT_S = 60.0
 WATCHDOG_S = 100.0
 """The unit's WatchdogSec, its time to stop a process that hangs, and its pause before a restart, with room."""

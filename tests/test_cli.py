@@ -132,7 +132,7 @@ def test_what_is_wrong_is_one_line(served: Home) -> None:
         (["show", "m-xyz"], "is no memory id"),
         (["delete", "abcdef"], "no memory m-abcdef"),
         (["list", "--project", "nowhere"], "no project 'nowhere'"),
-        (["list", "--status", "sleeping"], "--status sleeping"),
+        (["list", "--status", "sleeping"], "status sleeping"),
         (["add", "  "], "the text is empty"),
         (["add", "It ends.", "--expires", "2020-01-01"], "is past"),
         (["why"], "nothing was injected yet"),

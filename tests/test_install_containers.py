@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from claude_client import until
 from conftest import Home
 from recalld import config, wire
 from recalld.errors import ConfigError
+from recalld.install import settings
 from recalld.project import containers
 from test_daemon import HOOK, settled
 
@@ -68,6 +70,25 @@ def test_half_a_path_is_refused_with_its_line(line: str) -> None:
     """It would be a path from wherever the daemon happens to be."""
     with pytest.raises(ConfigError, match=r"config.toml:2: containers.paths: "):
         config.parse(f"[containers]\npaths = {{ {line} }}\n", "config.toml")
+
+
+def test_what_the_document_shows_can_be_used_as_it_stands() -> None:
+    """docs/containers.md: its JSON names each of our events as we register them, its settings are valid."""
+    text = (Path(__file__).parents[1] / "docs" / "containers.md").read_text(encoding="utf-8")
+    container, hooks = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    mounts = [dict(part.partition("=")[::2] for part in mount.split(",")) for mount in container["mounts"]]
+    targets = {mount["target"] for mount in mounts}
+    assert set(hooks["hooks"]) == set(settings.HOOK_EVENTS)
+    for event, ((entry,),) in (
+        (event, [group["hooks"] for group in groups]) for event, groups in hooks["hooks"].items()
+    ):
+        assert settings.is_ours(entry)
+        script, name, socket = entry["args"][-3:]
+        assert (name, entry["timeout"]) == (settings.HOOK_EVENTS[event], settings.TIMEOUTS_S[event])
+        assert {os.path.dirname(script), os.path.dirname(socket)} <= targets
+        assert "readonly" in next(mount for mount in mounts if mount["target"] == os.path.dirname(script))
+    (shown,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert config.parse(shown, "config.toml").containers.paths["/workspaces/shop"] == "~/work/shop"
 
 
 # A container as far as it matters here: a file system of its own that has the project and the socket's folder only.

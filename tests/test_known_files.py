@@ -211,7 +211,7 @@ def test_whatever_lies_there_is_survived(place: Place) -> None:
 
 
 def test_a_look_costs_little_while_nothing_changes(place: Place) -> None:
-    """0.3 ms is the goal (SPEC 12 leaves a prompt 5); the bound is loose since the machine may be busy."""
+    """0.3 ms is the goal (of 5 that a prompt may take); the bound is loose since the machine may be busy."""
     (place.shop / "CLAUDE.md").write_text("\n".join(f"- Service {n} listens on port {8000 + n}." for n in range(300)))
     rules = place.shop / ".claude" / "rules"
     rules.mkdir(parents=True)

@@ -15,8 +15,8 @@ from claude_client import until
 from conftest import Home
 from model_house import KEY, backend, claude, known, ledger, put_claude, queue, say, sdk, wait
 from model_stub import ModelStub, Script
-from recalld.learn import JITTER
 from recalld.llm import protocol
+from recalld.pausing import JITTER
 from recalld.store import jobs
 from test_daemon import hook, said, settled
 from test_events import House, run

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,13 @@ import pytest
 
 from claude_client import until
 from conftest import Daemon, Home, failed, memory
-from recalld import maintain
+from recall_store import NOW as SHELVED
+from recall_store import Shelf
+from recalld import capture, maintain
 from recalld.config import KeepConfig
 from recalld.errors import DamagedError
-from recalld.store import rescue
-from recalld.store.connection import open_writer, transaction
+from recalld.store import changes, deletions, memories, rescue, turns
+from recalld.store.connection import fold, open_writer, transaction
 from recalld.store.migrate import migrate
 
 HOOK = Path(__file__).parents[1] / "hooks" / "hook.py"
@@ -147,20 +151,60 @@ def test_damage_outside_of_what_is_remembered_loses_nothing(home: Home) -> None:
         running.stop()
 
 
-def test_damage_met_at_work_is_mended_without_a_manual_step(home: Home) -> None:
-    """The same process goes on with a rescued database; what hooks said meanwhile arrives."""
-    memory(home, "The shop sells tea.")
-    home.json("backup")
-    running = home.start_daemon()  # one that has nothing in its cache yet, so that no turn can be written
-    os.truncate(home.paths.database, 8 * PAGE)
+def _fold(home: Home) -> None:
+    """Have the file, not the WAL, be what is read; without the backup that upkeep makes."""
+    Path(home.json("maintain")["backup"]).unlink()
+
+
+def _decide(home: Home) -> None:
+    """A prompt and its end, as hooks tell of them."""
     said = "We decided to use pnpm for everything here."
     hook(home, "prompt", hook_event_name="UserPromptSubmit", prompt_id="p1", prompt=said)
     hook(home, "stop", hook_event_name="Stop", prompt_id="p1", last_assistant_message="Done.")
+
+
+def _learnt_after_a_rescue(home: Home, running: Daemon) -> None:
     until("it is rescued", lambda: home.paths.backups.glob("quarantine-*") and rescued(home))
     until("the turn is learnt", lambda: any("pnpm" in text for text in known(home)))
     assert home.json("status")["pid"] == running.pid
     assert "The shop sells tea." in known(home)
+    assert list(home.paths.data.glob("*.part*")) == []
+
+
+def test_damage_met_at_work_is_mended_without_a_manual_step(home: Home, daemon: Daemon) -> None:
+    """The same process goes on with a rescued database; a turn that was acknowledged after the damage is there."""
+    memory(home, "The shop sells tea.")
+    home.json("backup")
+    _fold(home)
+    _cut(home.paths.database)
+    _decide(home)
+    _learnt_after_a_rescue(home, daemon)
+
+
+def test_damage_that_no_cache_hides_is_mended_as_well(home: Home) -> None:
+    """A daemon that has read nothing yet cannot store a turn: its hooks spool it, and it arrives."""
+    memory(home, "The shop sells tea.")
+    home.json("backup")
+    running = home.start_daemon()
+    os.truncate(home.paths.database, 8 * PAGE)
+    _decide(home)
+    _learnt_after_a_rescue(home, running)
     running.stop()
+
+
+def test_what_only_the_daemons_cache_still_has_is_not_lost(home: Home, daemon: Daemon) -> None:
+    """A memory and a deletion since the backup; then hardly anything is left of the file, and the daemon does not know."""
+    memory(home, "The shop sells tea.")
+    gone = memory(home, "The shop sells coffee.")
+    home.json("backup")
+    memory(home, "The shop sells cake.")
+    home.json("delete", gone)
+    _fold(home)
+    os.truncate(home.paths.database, 8 * PAGE)
+    _decide(home)
+    _learnt_after_a_rescue(home, daemon)
+    assert "The shop sells cake." in known(home)
+    assert "The shop sells coffee." not in known(home)
 
 
 def rescued(home: Home) -> bool:
@@ -168,6 +212,163 @@ def rescued(home: Home) -> bool:
         return bool(home.client.call("status")["rescued"])
     except Exception:  # noqa: BLE001  # between the one and the other
         return False
+
+
+def test_a_look_from_outside_does_not_take_the_wal_away(home: Home, daemon: Daemon) -> None:
+    """Whatever the daemon has done to its file, it keeps its locks: `sqlite3` beside it sees what it writes, and leaves it."""
+    home.json("maintain")
+    with contextlib.closing(sqlite3.connect(home.paths.database)) as db:
+        db.execute("select count(*) from memories").fetchone()
+    memory(home, "The shop sells tea.")
+    with contextlib.closing(sqlite3.connect(home.paths.database)) as db:
+        assert db.execute("select content from memories").fetchall() == [("The shop sells tea.",)]
+
+
+class Torn:
+    """A database with a backup, and since then turns, memories and deletions; some of it only in the WAL.
+
+    deleted: what was deleted since the backup. newer: the memories since.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shelf = Shelf(folder / "at-work", with_vectors=False)
+        self.db = self._shelf.db
+        self.deleted = self._shelf.add_all([f"The quince of shelf {number} is sour. " * 9 for number in range(4)])
+        self._shelf.add_all([f"Service {number} listens on port {7000 + number}. " * 9 for number in range(60)])
+        self._say(range(20), "the quince is sour " * 90)
+        for number, gone in enumerate(self.deleted):
+            memories.add_source(self.db, gone, f"prompt-{number}", SHELVED)
+        maintain.back_up(self.db, folder / "backups", NOW, KeepConfig())
+        self._say(range(20, 60), "we use pnpm " * 150)
+        self.newer = self._shelf.add_all([f"Server {number} is in rack {number}. " * 9 for number in range(20)])
+        self._forget(self.deleted[:2])
+        fold(self.db)
+        self._say(range(60, 70), "we use pnpm " * 150)
+        self._forget(self.deleted[2:])
+
+    def _say(self, numbers: range, words: str) -> None:
+        for number in numbers:
+            with transaction(self.db):
+                at = turns.Where(cwd="/work/shop", project_id=1)
+                turns.touch_session(self.db, f"session-{number // 10}", at, None, False, SHELVED)
+                capture.begin(self.db, f"session-{number // 10}", f"prompt-{number}", words, at, SHELVED)
+                capture.end(self.db, f"prompt-{number}", SHELVED)
+
+    def _forget(self, ids: list[str]) -> None:
+        for gone in ids:
+            with transaction(self.db):
+                memories.erase(self.db, gone, SHELVED)
+                changes.follow(self.db, None, "test", None, datetime.now(UTC))
+
+    def copied(self, name: str) -> Path:
+        """The files as they are now, in a folder of their own beside the backups."""
+        target = self.folder / name / "memories.db"
+        shutil.copytree(self.folder / "backups", target.parent / "backups")
+        for part in ("", "-wal", deletions.NAME):
+            shutil.copy2(f"{self._shelf.path}{part}", f"{target}{part}")
+        return target
+
+
+@pytest.fixture(scope="module")
+def torn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Torn]:
+    """One for all tests, which work on copies of it."""
+    folder = tmp_path_factory.mktemp("torn")
+    for name in ("at-work", "backups"):
+        (folder / name).mkdir()
+    made = Torn(folder)
+    yield made
+    made.db.close()
+
+
+def readable(path: Path, table: str, number: str, name: str) -> set[str]:
+    """What plain SQLite reads of a damaged database, row number by row number."""
+    looked_at = path.with_name("looked-at.db")
+    for part in ("", "-wal"):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(f"{path}{part}", f"{looked_at}{part}")
+    found: set[str] = set()
+    with contextlib.closing(sqlite3.connect(looked_at)) as db:
+        for row in range(1, 200):
+            with contextlib.suppress(sqlite3.DatabaseError):
+                found |= {
+                    row[0] for row in db.execute(f"select {name} from {table} not indexed where {number} = {row}")
+                }
+    return found
+
+
+def _put_in_order(path: Path) -> tuple[str, set[str], set[str], set[str]]:
+    """Rescued: what the owner is told; then the prompts, the memories in force, and the prompts to be learnt from."""
+    told = rescue.rescue(path, path.parent / "backups", NOW, "it is damaged")
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("pragma quick_check").fetchall() == [("ok",)]
+        assert db.execute("pragma foreign_key_check").fetchall() == []
+        sources = "('prompt-0', 'prompt-1', 'prompt-2', 'prompt-3')"
+        assert not db.execute(f"select 1 from turns where prompt_id in {sources} and prompt like '%quince%'").fetchall()
+        said, kept, due = (
+            {row[0] for row in db.execute(query)}
+            for query in (
+                "select prompt_id from turns",
+                "select id from memories where status = 'active'",
+                "select key from jobs where kind = 'extract' and state = 'ready'",
+            )
+        )
+    assert list(path.parent.glob("*.part*")) == []
+    return told, said, kept, due
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_pages_are_damaged_nothing_deleted_is_back_and_nothing_readable_is_lost(torn: Torn, seed: int) -> None:
+    """One to four pages of garbage anywhere: turns and memories since the backup are there if SQLite can read them."""
+    chance = random.Random(seed)
+    path = torn.copied(f"seed-{seed}")
+    pages = path.stat().st_size // PAGE
+    for page in chance.sample(range(1, pages + 1), chance.randint(1, 4)):
+        overwrite(path, page)
+    prompts = readable(path, "turns", "turn_id", "prompt_id")
+    facts = readable(path, "memories", "seq", "id")
+    _, said, kept, due = _put_in_order(path)
+    assert prompts <= said
+    assert prompts <= due
+    assert facts & set(torn.newer) <= kept
+    assert not set(torn.deleted) & kept
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_deletion_since_the_backup_outlives_any_damage(torn: Torn, damage: Callable[[Path], None]) -> None:
+    """Also where not a word of the damaged database can be read."""
+    path = torn.copied(damage.__name__)
+    damage(path)
+    _, said, kept, _ = _put_in_order(path)
+    assert len(said) >= 20
+    assert len(kept) >= 60
+    assert not set(torn.deleted) & kept
+
+
+def test_a_database_without_its_schema_is_read_by_that_of_the_backup(torn: Torn) -> None:
+    """Its first page says where the tables are; the backup's says the same."""
+    path = torn.copied("no-schema")
+    open_writer(path).close()  # folds the WAL in, which may have that page as well
+    overwrite(path, 1)
+    assert readable(path, "turns", "turn_id", "prompt_id") == set()
+    told, said, kept, due = _put_in_order(path)
+    assert said == due == {f"prompt-{number}" for number in range(70)}
+    assert set(torn.newer) <= kept
+    assert "(memories: 24, turns: 60)" in told
+
+
+def test_what_was_learnt_and_cannot_be_read_any_more_is_learnt_again(torn: Torn) -> None:
+    """A turn since the backup whose memory is on a damaged page is queued once more."""
+    path = torn.copied("learnt")
+    with contextlib.closing(open_writer(path)) as db, transaction(db):
+        db.execute("update jobs set state = 'done', finished_at = created_at where key = 'prompt-69'")
+    whole = torn.copied("learnt-and-whole")
+    shutil.copyfile(f"{path}", whole)
+    Path(f"{whole}-wal").unlink()
+    overwrite(path, root(path, "memories"))
+    assert "prompt-69" in _put_in_order(path)[3]
+    overwrite(whole, root(whole, "turns_session"))
+    assert "prompt-69" not in _put_in_order(whole)[3]
 
 
 def test_a_damaged_search_index_is_made_anew_at_work(home: Home, daemon: Daemon) -> None:

@@ -64,7 +64,7 @@ def test_days_and_project_limit_what_is_counted(run: Any) -> None:
             0,
             {"user": 1, "project": 1},
         )
-        with pytest.raises(InputError, match="--days"):
+        with pytest.raises(InputError, match="days 0"):
             await house.call("stats", days=0)
 
     run(work)

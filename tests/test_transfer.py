@@ -252,7 +252,7 @@ Harm = Callable[[dict[str, Any]], Any]
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_a_hostile_file_is_refused_whole_and_the_line_named(home: Home, form: str, harm: Harm, why: str) -> None:
     """Not one of its good memories is taken in."""
-    from recalld import export_file
+    from recalld import export_file, export_text
     from recalld.errors import InputError
 
     head = {"format": "recalld", "version": 1, "exported_at": "2026-01-01T00:00:00.000Z"}
@@ -265,7 +265,7 @@ def test_a_hostile_file_is_refused_whole_and_the_line_named(home: Home, form: st
     ]  # fmt: skip
     harm(good[1])
     items = [("projects", project), *(("memories", item) for item in good)]
-    shape = export_file.as_json if form == "json" else export_file.as_lines
+    shape = export_text.as_json if form == "json" else export_text.as_lines
     file = home.root / "x"
     lines = "\n".join(shape(head, iter(items))).split("\n")
     lines = [line.replace("\\\\ud", "\\ud") for line in lines]  # json.dumps has escaped the escape

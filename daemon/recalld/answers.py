@@ -11,8 +11,9 @@ import msgspec
 
 from recalld.carried import Carried, Conflict, Head, Project
 from recalld.model import Memory
-from recalld.store.injections import Receipt, Summary
+from recalld.store.injections import Receipt
 from recalld.store.jobs import Counts
+from recalld.store.receipts import Summary
 from recalld.store.usage import Spend
 
 
@@ -127,7 +128,11 @@ class Adopted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the daemon says of itself. model: {id, state}. spool: hooks' files that wait. rss_mib: MiB of memory."""
+    """What the daemon says of itself. model: {id, state}. spool: hooks' files that wait. rss_mib: MiB of memory.
+
+    runaway, trouble, rescued, last_error: what the owner should know; None where all is well.
+    queue_age_s: seconds that the longest due job has been due. hooks: event -> count, sum_ms, p50_ms, p95_ms, p99_ms.
+    """
 
     pid: int
     version: str
@@ -143,7 +148,13 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Counts
     spool: int
     spend: Spend
+    runaway: str | None = None
+    trouble: str | None = None
+    rescued: str | None = None
     last_error: str | None
+    watch: str = "off"
     home: str = ""
     rss_mib: float | None = None
     http: dict[str, Any] | None = None
+    queue_age_s: float = 0.0
+    hooks: dict[str, dict[str, Any]] = {}

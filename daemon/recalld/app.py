@@ -23,9 +23,10 @@ from recalld.doors.web_process import WebProcess
 from recalld.errors import DamagedError, RecalldError, StoreError, UnavailableError
 from recalld.known_files import KnownFiles
 from recalld.learn import Learner
+from recalld.pace import Pace
 from recalld.paths import Paths, claude_config_dir, spooled
 from recalld.pulse import Pulse
-from recalld.service import Service
+from recalld.service import DEADLINE_S, Service
 from recalld.settings import Settings
 from recalld.store import rescue
 from recalld.store.store import Store, utc_now
@@ -81,6 +82,7 @@ class Daemon:
         self._settings = Settings(paths.config)
         self._store = _open(paths, damage)
         self._pulse = Pulse(self._store)
+        self._pace = Pace(DEADLINE_S)
         self._facts = _NOT_KNOWN
         self._service = Service(
             self._store, self._settings, utc_now, Path.home(), self._wake, self._touch,
@@ -132,7 +134,10 @@ class Daemon:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        with contextlib.suppress(StoreError):  # a damaged one
+        with contextlib.suppress(RecalldError):  # a damaged one, or a full disk
+            if self.damage:
+                await self._store.outside(rescue.keep_seen, self._paths.database)
+        with contextlib.suppress(StoreError):
             await self._store.close()
         self._pulse.stop()
         os.close(self._lock)
@@ -213,7 +218,8 @@ class Daemon:
     async def _answer(self, request: wire.Request) -> bytes:
         self._model.look()
         if request.door == "hook":
-            return await self._service.hook(request)
+            with self._pace.measured(request.name):
+                return await self._service.hook(request)
         arguments = wire.call_arguments(request.payload)
         own = {"status": self._status, "stop": self._stop_soon}
         if request.name in own:
@@ -249,6 +255,7 @@ class Daemon:
             "trouble": self._service.trouble.report(),
             "home": str(self._paths.data),
             "rss_mib": system.rss_mib(),
+            "hooks": self._pace.report(),
             "http": self._web.report,
             **facts,
             "healthy": problem is None,
@@ -258,7 +265,7 @@ class Daemon:
 
 _NOT_KNOWN: dict[str, Any] = {
     "memories": 0, "pending": 0, "projects": 0, "jobs": {"ready": 0, "running": 0, "done": 0, "dead": 0},
-    "spend": {"calls": 0, "tokens": 0, "usd": 0.0}, "last_error": None, "rescued": None, "paused": False,
+    "queue_age_s": 0.0, "spend": {"calls": 0, "tokens": 0, "usd": 0.0}, "last_error": None, "rescued": None, "paused": False,
 }  # fmt: skip
 """For a status before the database has ever answered."""
 
@@ -274,9 +281,12 @@ def _open(paths: Paths, damage: str) -> Store:
         damage = "" if found.indexes else found.damage
     if not damage:
         try:
-            return Store(paths.database, paths.backups)
+            store = Store(paths.database, paths.backups)
         except DamagedError as error:
             damage = str(error)
+        else:
+            rescue.forget_seen(paths.database)
+            return store
     rescue.rescue(paths.database, paths.backups, utc_now(), damage)
     return Store(paths.database, paths.backups)
 

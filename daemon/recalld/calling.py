@@ -15,19 +15,43 @@ from typing import Any
 from recalld import errors
 from recalld.errors import RecalldError, UnavailableError
 
+PATIENCE_S = 3.0
+"""A daemon that has not answered by then is taken for hung; it answers within milliseconds even while it loads."""
 LONGEST = 100
 """AF_UNIX takes paths of about so many bytes."""
 _ELSEWHERE = _thread.allocate_lock()
 """The working directory belongs to the whole process: one thread at a time may be elsewhere."""
 
 
+class SilentError(UnavailableError):
+    """No daemon answers. hung: one is there, but takes longer than it may."""
+
+    def __init__(self, line: str, *, hung: bool) -> None:
+        super().__init__(line)
+        self.hung = hung
+
+
 def call(path: Path, verb: str, arguments: dict[str, Any], timeout_s: float) -> Any:
     """What `verb` answers, as plain data. timeout_s: for the whole call.
 
-    Raises UnavailableError where no daemon answers in time (its `__cause__` is an OSError), and the daemon's own
-    refusal (InputError, ConflictError, ...).
+    Raises SilentError where no daemon answers in time, UnavailableError where its answer is cut short, and the daemon's
+    own refusal (InputError, ConflictError, ...).
     """
     return answer(path, exchange(path, request(verb, arguments), timeout_s))
+
+
+def offer(path: Path, verb: str, arguments: dict[str, Any], timeout_s: float, *, writes: bool) -> Any:
+    """As `call`, for whoever can do it in another way where this raises SilentError: the daemon will not do it any more.
+
+    writes: it changes something, so it must not be left with a daemon that hangs now and may do it much later.
+    """
+    if not writes:
+        return call(path, verb, arguments, timeout_s)
+    call(path, "status", {}, PATIENCE_S)
+    try:
+        return call(path, verb, arguments, max(timeout_s, 2 * PATIENCE_S))
+    except SilentError as error:
+        raise UnavailableError(str(error)) from error
 
 
 def request(verb: str, arguments: dict[str, Any]) -> bytes:
@@ -49,7 +73,7 @@ def answer(path: Path, reply: bytes) -> Any:
 
 
 def exchange(path: Path, sent: bytes, timeout_s: float) -> bytes:
-    """Send a request and return the reply, both whole. Raises UnavailableError."""
+    """Send a request and return the reply, both whole. Raises SilentError."""
     until = time.monotonic() + timeout_s
     parts: list[bytes] = []
     try:
@@ -65,13 +89,13 @@ def exchange(path: Path, sent: bytes, timeout_s: float) -> bytes:
         raise silent(path, error, timeout_s) from error
 
 
-def silent(path: Path, error: OSError, timeout_s: float) -> UnavailableError:
+def silent(path: Path, error: OSError, timeout_s: float) -> SilentError:
     """What to raise where nobody answers."""
-    if isinstance(error, TimeoutError):
-        return UnavailableError(
-            f"{path}: no answer within {timeout_s:g} s; `recalld status` tells what the daemon does"
-        )
-    return UnavailableError(f"{path}: no daemon answers ({error.strerror or error}); `recalld start` starts it")
+    if hung := isinstance(error, TimeoutError):
+        line = f"{path}: no answer within {timeout_s:g} s; `recalld status` tells what the daemon does"
+    else:
+        line = f"{path}: no daemon answers ({error.strerror or error}); `recalld start` starts it"
+    return SilentError(line, hung=hung)
 
 
 @contextlib.contextmanager

@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 
-from recalld.model import Memory, Scope, Status, Type
+from recalld.model import MAX_CONTENT_CHARS, Memory, Scope, Status, Type
 
 FORMAT = "recalld"
 VERSION = 1
+LISTS = {"projects": "project", "conflicts": "conflict", "memories": "memory"}
+"""The lists in their order, each with the key of one of its items as a line."""
 
-MAX_CONTENT_CHARS = 4_000
 MAX_SHORT_CHARS = 1_000
 _ID = re.compile(r"m-[0-9a-f]{20}")
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")

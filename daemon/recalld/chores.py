@@ -89,6 +89,7 @@ def store_status(db: Any) -> dict[str, Any]:
         "pending": memories.count(db, memories.Filter(statuses=(Status.PENDING,))),
         "projects": db.execute("select count(*) from projects").get,
         "jobs": msgspec.to_builtins(jobs.counts(db)),
+        "queue_age_s": jobs.waiting_s(db, utc_now()),
         "spend": msgspec.to_builtins(spend),
         "last_error": jobs.last_error(db),
         "rescued": meta.get(db, meta.RESCUED),

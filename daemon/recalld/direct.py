@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -53,3 +54,13 @@ async def direct(paths: Paths) -> AsyncIterator[Direct]:
         yield opened
     finally:
         await opened.close()
+
+
+def call(paths: Paths, verb: str, arguments: dict[str, Any]) -> Any:
+    """What `verb` answers from the database itself, which is open for that long only. Raises RecalldError."""
+
+    async def work() -> Any:
+        async with direct(paths) as opened:
+            return await opened.call(verb, arguments)
+
+    return asyncio.run(work())

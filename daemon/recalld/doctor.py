@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recalld import config, embed, extract, surroundings
+from recalld import __version__, config, embed, extract, maintain, surroundings
 from recalld.client import Client
-from recalld.errors import RecalldError
-from recalld.install import assets, control, encryption, running, service, settings, setup
-from recalld.paths import Paths, spooled
+from recalld.errors import RecalldError, StoreError
+from recalld.install import around, assets, control, encryption, running, service, settings, setup
+from recalld.paths import Paths, claude_config_dir, spooled
 from recalld.store import rescue
-from recalld.store.connection import in_wal_mode
+from recalld.store.connection import in_wal_mode, open_reader, translated
 from recalld.store.migrate import scripts
 from recalld.store.store import utc_now
 from recalld.transcript.held import taken_ids
@@ -147,6 +147,31 @@ def _plugin(claude: Path) -> bool:
         return '"recalld@' in (claude / "plugins" / "installed_plugins.json").read_text(encoding="utf-8")
     except OSError:
         return False
+
+
+def _other_memories(home: _Home) -> tuple[str, str]:
+    claude = claude_config_dir(home.environ)
+    moved = bool(home.environ.get("CLAUDE_CONFIG_DIR"))
+    return around.other_memories(claude, (claude if moved else Path.home()) / ".claude.json")
+
+
+def _version(home: _Home) -> tuple[str, str]:
+    if home.status is None:
+        return f"{__version__}; no daemon answers", ""
+    return around.versions(str(home.status["version"]), __version__)
+
+
+def _clock(home: _Home) -> tuple[str, str]:
+    now, path, count = utc_now(), home.paths.database, 0
+    if path.exists():
+        # Too old or damaged: other checks tell.
+        with contextlib.suppress(StoreError), translated(path), contextlib.closing(open_reader(path)) as db:
+            count = maintain.ahead(db, now)
+    return around.clock(now, count)
+
+
+def _watches(home: _Home) -> tuple[str, str]:
+    return around.watches(str((home.status or {}).get("watch", "off")))
 
 
 def _socket(home: _Home) -> tuple[str, str]:
@@ -286,12 +311,17 @@ CHECKS: Mapping[str, Callable[[_Home], tuple[str, str]]] = {
     "config": _config,
     "interpreter": _interpreter,
     "hooks": _hooks,
+    "other memories": _other_memories,
     "service": _service,
     "socket": _socket,
+    "version": _version,
     "database": _database,
+    "clock": _clock,
     "encryption": _encryption,
     "model": _model,
     "backend": _backend,
+    "claude": lambda home: around.claude_program(home.environ, Path.home()),
+    "watches": _watches,
     "spool": _spool,
     "queue": _queue,
     "context": _context,

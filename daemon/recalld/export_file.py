@@ -1,72 +1,20 @@
-"""Export files: written a line an item, so that a reader can name the line; read and checked whole before anything is stored."""
+"""Reading an export: checked whole before anything of it is stored; what is wrong is told with its line."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from recalld.carried import FORMAT, VERSION, Carried, Conflict, Head, Project, cycle, problem
+from recalld.carried import FORMAT, LISTS, VERSION, Carried, Conflict, Head, Project, cycle, problem
 from recalld.errors import InputError
-from recalld.headings import groups
 
 MAX_BYTES = 1 << 30
-LISTS = ("projects", "conflicts", "memories")
-_ONE = {"projects": "project", "conflicts": "conflict", "memories": "memory"}
-
-Items = Iterator[tuple[str, dict[str, Any]]]
 T = TypeVar("T")
-
-
-def as_json(head: dict[str, Any], items: Items, *, plain: bool = False) -> Iterator[str]:
-    """The lines of one JSON object. items: (list, item), ordered as LISTS. plain: in ASCII alone."""
-    yield json.dumps(head, ensure_ascii=plain)[:-1] + ","
-    left = list(LISTS)
-    for name, members in groupby(items, key=lambda pair: pair[0]):
-        while left[0] != name:
-            yield f'"{left.pop(0)}": [],'
-        left.pop(0)
-        yield f'"{name}": ['
-        held: str | None = None
-        for _, item in members:
-            if held is not None:
-                yield held + ","
-            held = json.dumps(item, ensure_ascii=plain)
-        yield (held or "") + ("\n]," if left else "\n]")
-    for number, name in enumerate(left, 1):
-        yield f'"{name}": []' + ("," if number < len(left) else "")
-    yield "}"
-
-
-def as_lines(head: dict[str, Any], items: Items, *, plain: bool = False) -> Iterator[str]:
-    """JSON lines: the head, then an object with one key a line."""
-    yield json.dumps(head, ensure_ascii=plain)
-    for name, item in items:
-        yield json.dumps({_ONE[name]: item}, ensure_ascii=plain)
-
-
-def as_markdown(head: dict[str, Any], items: Items, *, plain: bool = False) -> Iterator[str]:
-    """What is in force, to be read by people: by project and type. It cannot be imported."""
-    rows = [item for name, item in items if name == "memories" and item["status"] == "active"]
-    yield f"# Memories\n\nExported by recalld at {head['exported_at'][:16].replace('T', ' ')} UTC."
-    for title, members in sorted(groups(rows), key=lambda pair: pair[0] != "pinned"):
-        yield f"\n## {_inline(title)}"
-        for kind, same in groupby(sorted(members, key=lambda row: row["type"]), key=lambda row: row["type"]):
-            yield f"\n### {kind}\n"
-            for row in same:
-                tags = "".join(f" `{_inline(tag)}`" for tag in row["tags"])
-                yield f"- {_inline(row['content'])} ({row['last_seen'][:10]}, {row['id'][:8]}){tags}"
-
-
-def _inline(text: str) -> str:
-    """`text` on one line, with what Markdown would read as a sign of its own marked as text."""
-    return re.sub(r"([\\*_<>\[\]#|])", r"\\\1", " ".join(text.split()))
-
 
 _HALF = re.compile(
     r"(?<!\\)(?:\\\\)*(\\u(?:[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u)[dD][c-fC-F][0-9a-fA-F]{2}))"
@@ -184,7 +132,7 @@ def _read_lines(path: Path, text: str) -> Parsed:
         except (msgspec.DecodeError, RecursionError) as error:
             raise InputError(f"{path}:{number}: {_plainly(error)}") from error
         for name in LISTS:
-            if bytes(raw := getattr(found, _ONE[name])):
+            if bytes(raw := getattr(found, LISTS[name])):
                 raws[name].append(raw)
                 lines[name].append(number)
     assert head is not None  # _is_lines saw an object in the first line

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from recalld.errors import PermanentError, RecalldError, TransientError, Unavail
 from recalld.llm import prompt
 from recalld.llm.protocol import BadReplyError, NoAnswerError, Operation, TooLongError
 from recalld.model import Candidate, Memory, moment
+from recalld.pausing import HELD_S, Pauses
 from recalld.service import Service
 from recalld.store import injections, jobs, turns, usage
 from recalld.store.jobs import Job
@@ -50,20 +50,6 @@ PAST_WAITS = "the imported past waits: its part of today's allowance for model c
 MODEL_NEIGHBOURS = 20
 """So many stored memories are shown to the model with them."""
 
-HELD_S = jobs.MAX_WAIT_S / 2
-"""How long a model is not asked that cannot be used: a wrong key, no credit, no `claude`."""
-
-JITTER = 0.1
-"""A pause is longer than it was asked to be by up to this share, so that not everybody comes back at once."""
-
-
-class Pause(msgspec.Struct, frozen=True):
-    """Until then nobody asks this backend, for this reason: its limit, outage or wrong key concerns every session."""
-
-    choice: extract.Choice
-    until: datetime
-    reason: str
-
 
 class Learner:
     """Works off claimed extraction jobs of one session."""
@@ -75,9 +61,7 @@ class Learner:
         self._service = service
         self._environ = environ
         self._deadline_s = deadline_s
-        self._pause: Pause | None = None
-        self._pauses = 0
-        """How often in a row a model did not answer."""
+        self._pauses = Pauses()
 
     async def choice(self) -> extract.Choice:
         """The extraction backend in use right now; looked for in files, so on a thread of its own."""
@@ -88,13 +72,8 @@ class Learner:
         context = self._service.context("recalld")
         if choice.backend != "rules" and (spent := await self._store.read(_spent_up, context)):
             return f"rules only: {spent}"
-        pause = self._paused(choice, context.now)
+        pause = self._pauses.of(choice, context.now)
         return f"rules only until {pause.until:%H:%M} UTC: {pause.reason}" if pause else choice.reason
-
-    def _paused(self, choice: extract.Choice, now: datetime) -> Pause | None:
-        """The pause that this backend is in; one that is longer than any was made by a clock that was wrong."""
-        pause, longest = self._pause, now + timedelta(seconds=jobs.MAX_WAIT_S)
-        return pause if pause and pause.choice == choice and now < pause.until <= longest else None
 
     async def learn(self, claimed: Sequence[Job], now: datetime) -> None:
         """Extract from these jobs' turns; where a model has to wait, what the rules found is kept meanwhile."""
@@ -118,7 +97,7 @@ class Learner:
         if asked and choice.remote:
             asked = not await self._store.read(_local_only, context, said)
         later, wait_s = "", HELD_S
-        if asked and (pause := self._paused(choice, now)):
+        if asked and (pause := self._pauses.of(choice, now)):
             later, wait_s = pause.reason, (pause.until - now).total_seconds()
         elif asked and all(job.payload.get("past") for job in claimed):
             later = PAST_WAITS if await self._store.read(_spent_up, context, PAST_SHARE) else ""
@@ -174,7 +153,7 @@ class Learner:
             await self._store.write(jobs.fail, list(claimed), context.now, str(error))
         except (TransientError, UnavailableError) as error:
             now = self._service.context("recalld").now  # the answer may have taken a minute
-            pause_s = self._hold(choice, error, now)
+            pause_s = self._pauses.begin(choice, error, now)
             wait_s = None if isinstance(error, NoAnswerError) else pause_s
             await self._store.write(jobs.fail, list(claimed), now, str(error), wait_s=wait_s)
         except TooLongError as error:
@@ -182,32 +161,13 @@ class Learner:
         except PermanentError as error:
             await self._store.write(jobs.fail, list(claimed), context.now, str(error), dead=True)
         else:
-            self._pause, self._pauses = None, 0
+            self._pauses.end()
             ids = [job.job_id for job in claimed]
             dropped = "; ".join(found.dropped[:3]) or None
             await self._store.act(
-                context.actor,
-                context.batch,
-                True,
-                _keep_operations,
-                context,
-                found.operations,
-                near,
-                said,
-                ids,
+                context.actor, context.batch, True, _keep_operations, context, found.operations, near, said, ids,
                 dropped,
-            )
-
-    def _hold(self, choice: extract.Choice, error: TransientError | UnavailableError, now: datetime) -> float:
-        """Ask this backend nothing for a while; returns for how many seconds."""
-        wait_s = HELD_S
-        if isinstance(error, TransientError):
-            wait_s = error.retry_after_s or jobs.BACKOFF_S[min(self._pauses, len(jobs.BACKOFF_S) - 1)]
-        self._pauses += 1
-        wait_s = min(wait_s * random.uniform(1, 1 + JITTER), jobs.MAX_WAIT_S)  # noqa: S311
-        self._pause = Pause(choice, now + timedelta(seconds=wait_s), str(error))
-        log.warning("no model is asked for %.0f s: %s", wait_s, error)
-        return wait_s
+            )  # fmt: skip
 
     async def _too_long(self, claimed: Sequence[Job], context: Context, error: RecalldError) -> None:
         """Ask with half as much next time; given up after MAX_HALVINGS, what the rules found is kept."""

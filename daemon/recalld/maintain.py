@@ -90,6 +90,14 @@ def tidy(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
     return planned
 
 
+def ahead(db: apsw.Connection, now: datetime) -> int:
+    """How many times lie in the future: a clock ran ahead when they were stored, or is behind now."""
+    later = timestamp(now + AHEAD)
+    return sum(
+        int(db.execute(f"select count(*) from {table} where {column} > ?", (later,)).get) for table, column in _DATED
+    )
+
+
 def _back_to_now(db: apsw.Connection, now: datetime) -> None:
     """What a clock that ran ahead has dated in the future is of today: else nothing of it would ever be over."""
     for table, column in _DATED:

@@ -11,6 +11,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
+MAX_CONTENT_CHARS = 4_000
+"""A memory is a sentence; what is longer is a document."""
+MAX_TAGS = 20
+MAX_TAG_CHARS = 60
+
 
 class Type(enum.StrEnum):
     """What kind of statement a memory is."""

@@ -39,9 +39,7 @@ def record(db: apsw.Connection, turn: Turn, project_id: int | None, encode: Enco
     """Note for each memory that the turn's session holds whether its answer used it; one that was used stays so."""
     given = injections.unused(db, turn)
     if given and turn.answer:
-        places = [search.partition(scope, None) for scope in ("user", "org")]
-        places += [] if project_id is None else [search.partition("project", project_id)]
-        rarity = Rarity(db, places)
+        rarity = Rarity(db, search.seen_from(() if project_id is None else (project_id,)))
         injections.judged(db, given, judge([item.content for item in given], turn, rarity, encode))
 
 

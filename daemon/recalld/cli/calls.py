@@ -6,11 +6,9 @@ import sys
 from typing import Any
 
 from recalld import calling
-from recalld.errors import UnavailableError
+from recalld.calling import PATIENCE_S, SilentError
 from recalld.paths import Paths, find
 
-PATIENCE_S = 3.0
-"""A daemon that has not answered by then is taken for hung; it answers within milliseconds even while it loads."""
 LONG_S = 600.0
 """For the few calls that copy or check the whole database."""
 
@@ -24,29 +22,12 @@ def ask(verb: str, /, *, writes: bool = False, timeout_s: float = PATIENCE_S, **
     paths = find()
     given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        if writes:
-            calling.call(paths.socket, "status", {}, PATIENCE_S)
-        else:
-            return calling.call(paths.socket, verb, given, timeout_s)
-    except UnavailableError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-        _explain(paths, verb, hung=isinstance(error.__cause__, TimeoutError))
-        return directly(paths, verb, given)
-    return calling.call(paths.socket, verb, given, max(timeout_s, 2 * PATIENCE_S))
+        return calling.offer(paths.socket, verb, given, timeout_s, writes=writes)
+    except SilentError as error:
+        _explain(paths, verb, hung=error.hung)
+        from recalld import direct  # late: the way through the daemon needs none of this
 
-
-def directly(paths: Paths, verb: str, arguments: dict[str, Any]) -> Any:
-    """What `verb` answers from the database itself. Raises RecalldError."""
-    import asyncio  # late: the way through the daemon needs none of this
-
-    from recalld.direct import direct
-
-    async def work() -> Any:
-        async with direct(paths) as opened:
-            return await opened.call(verb, arguments)
-
-    return asyncio.run(work())
+        return direct.call(paths, verb, given)
 
 
 def _explain(paths: Paths, verb: str, *, hung: bool) -> None:

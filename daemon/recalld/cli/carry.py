@@ -32,17 +32,24 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 def export(arguments: argparse.Namespace) -> Told | int:
     """Write everything that is remembered."""
-    from recalld import export_file  # late: it brings msgspec
+    from recalld import export_text  # late: it brings msgspec
 
     if arguments.schema:
         from recalld.carried import schema
 
         return Told(schema(), output.print_json)
-    shapes = {"json": export_file.as_json, "jsonl": export_file.as_lines, "markdown": export_file.as_markdown}
-    first = ask("export", timeout_s=LONG_S, project=arguments.project, cwd=here())
+    first = _page(arguments.project)
     with output.progress("exporting", first["total"] if arguments.output else 0) as tick:
+
+        def following(after: int) -> dict[str, Any]:
+            page = _page(arguments.project, after)
+            tick(len(page["memories"]))
+            return page
+
+        tick(len(first["memories"]))
         plain = arguments.output is None and not output.wide()
-        lines = shapes[arguments.format](first["head"], _items(first, arguments.project, tick), plain=plain)
+        items = export_text.items(first, following)
+        lines = export_text.SHAPES[arguments.format](first["head"], items, plain=plain)
         if arguments.output is None:
             for line in lines:
                 print(line)
@@ -52,18 +59,9 @@ def export(arguments: argparse.Namespace) -> Told | int:
     return Told({"path": str(arguments.output), "memories": first["total"]}, lambda _: print(line))
 
 
-def _items(page: dict[str, Any], project: str | None, tick: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Everything of the export, page after page."""
-    for name in ("projects", "conflicts"):
-        for item in page[name]:
-            yield name, item
-    while True:
-        for item in page["memories"]:
-            yield "memories", item
-        tick(len(page["memories"]))
-        if page["next"] is None:
-            return
-        page = ask("export", timeout_s=LONG_S, project=project, cwd=here(), after=page["next"])
+def _page(project: str | None, after: int | None = None) -> dict[str, Any]:
+    page: dict[str, Any] = ask("export", timeout_s=LONG_S, project=project, cwd=here(), after=after)
+    return page
 
 
 def _write(path: Path, lines: Iterator[str]) -> None:
@@ -114,7 +112,7 @@ def import_(arguments: argparse.Namespace) -> Told | int:
 
 
 def _import_file(path: Path, *, dry_run: bool) -> Told:
-    from recalld import export_file
+    from recalld import export_file  # late, as above
 
     parsed = export_file.read(path)
     done = []

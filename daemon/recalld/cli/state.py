@@ -7,10 +7,13 @@ from typing import Any
 
 from recalld import __version__, calling
 from recalld.cli import output
-from recalld.cli.calls import PATIENCE_S, ask, directly
+from recalld.cli.calls import ask
 from recalld.cli.command import Told, here
 from recalld.errors import RecalldError, UnavailableError
 from recalld.paths import Paths, find, spooled
+
+LATE_S = 60.0
+"""From then on it is told how long the queue's first has been waiting."""
 
 NOTHING = {
     "pid": None,
@@ -26,6 +29,8 @@ NOTHING = {
     "pending": 0,
     "projects": 0,
     "jobs": {"ready": 0, "running": 0, "done": 0, "dead": 0},
+    "queue_age_s": 0.0,
+    "hooks": {},
     "spool": 0,
     "runaway": None,
     "trouble": None,
@@ -41,13 +46,14 @@ def status() -> dict[str, Any]:
     paths = find()
     try:
         # A daemon of another version may not say all of it.
-        said = calling.call(paths.socket, "status", {}, PATIENCE_S)
+        said = calling.call(paths.socket, "status", {}, calling.PATIENCE_S)
         return {**NOTHING, "state": "running", "healthy": True, **said}
     except UnavailableError:
         return _without_daemon(paths)
 
 
 def _without_daemon(paths: Paths) -> dict[str, Any]:
+    from recalld import direct
     from recalld.install.running import holder
 
     pid = holder(paths)
@@ -56,7 +62,7 @@ def _without_daemon(paths: Paths) -> dict[str, Any]:
     try:
         facts |= _backend(paths)
         if paths.database.exists():  # a look must not create it
-            facts |= directly(paths, "status", {})
+            facts |= direct.call(paths, "status", {})
     except RecalldError as error:
         facts["last_error"] = str(error)
     if pid:
@@ -96,7 +102,8 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """What to say about each part, and in which colour."""
     jobs, spend, error = facts["jobs"], facts["spend"], facts["last_error"]
     waiting = f"{facts['pending']:,} waiting for you, " if facts["pending"] else ""
-    queue = f"{jobs['ready']:,} waiting, {jobs['running']:,} at work, {jobs['done']:,} done"
+    late = f" (the first for {output.duration(facts['queue_age_s'])})" if facts["queue_age_s"] >= LATE_S else ""
+    queue = f"{jobs['ready']:,} waiting{late}, {jobs['running']:,} at work, {jobs['done']:,} done"
     gave_up = f", {jobs['dead']:,} gave up (`recalld maintain --retry`)" if jobs["dead"] else ""
     spool = f"{output.plural(facts['spool'], 'turn')} to take in" if facts["spool"] else "empty"
     runaway = {"runaway": (facts["runaway"], "red")} if facts["runaway"] else {}
@@ -108,6 +115,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
             "",
         ),
         "queue": (queue + gave_up, "red" if jobs["dead"] else ""),
+        **({"hooks": (_hooks(facts["hooks"]), "")} if facts["hooks"] else {}),
         "extraction": (str(facts["backend_reason"] or facts["backend"] or "unknown"), ""),
         "today": (_spend(spend), ""),
         "model": (f"{facts['model']['id']}, {facts['model']['state']}", ""),
@@ -119,6 +127,13 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
         "last error": (error or "none", "red" if error else "dim"),
         "files": (facts["home"], "dim"),
     }
+
+
+def _hooks(taken: dict[str, Any]) -> str:
+    """How long hooks waited for an answer, by event."""
+    return "; ".join(
+        f"{event} {ms['p50_ms']:.1f} ms (p95 {ms['p95_ms']:.1f}, p99 {ms['p99_ms']:.1f})" for event, ms in taken.items()
+    )
 
 
 def _viewer(door: dict[str, Any]) -> tuple[str, str]:

@@ -102,7 +102,7 @@ def _list(counts: dict[str, int]) -> str:
 
 
 def _latency(times: dict[str, float]) -> str:
-    return f"{times['p50_ms']:.1f} ms (p95 {times['p95_ms']:.1f})"
+    return f"{times['p50_ms']:.1f} ms (p95 {times['p95_ms']:.1f}, p99 {times['p99_ms']:.1f})"
 
 
 COMMANDS = (

@@ -17,7 +17,7 @@ from recalld.evaluate.ranking import rank
 from recalld.evaluate.result import Result, Tick
 from recalld.giving import partitions
 from recalld.model import Memory, new_id, timestamp
-from recalld.store import injections
+from recalld.store import receipts
 from recalld.store.turns import Where
 
 
@@ -98,7 +98,7 @@ async def _submit(
         session = f"{place:06}"
         await home.hook("prompt", session_id=session, prompt_id=f"p{session}", prompt=prompt.text, cwd=cwd)
         ms = (time.perf_counter() - begun) * 1000
-        receipt = await home.store.read(injections.latest, session, None)
+        receipt = await home.store.read(receipts.latest, session, None)
         injected = [ids[item.memory] for item in receipt.items if item.given] if receipt else []
         given[place] = _Given(prompt, injected, neutral, ms, labelled)
         tick()

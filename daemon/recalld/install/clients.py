@@ -67,7 +67,7 @@ def install(name: str, paths: Paths, environ: Mapping[str, str]) -> Iterator[str
     outcome = shared_file.rewrite(
         file,
         lambda text: edit.put(text, file, client.key, entry),
-        lambda target, data: _back_up(target, data, paths.backups),
+        lambda target, data: shared_file.keep(data, _backup(target, paths.backups)),
     )
     yield f"{client.title}: {file} ({outcome})"
     if outcome != "unchanged":
@@ -110,12 +110,3 @@ def _backup(target: Path, backups: Path) -> Path:
     """Where the copy of `target` from before our first change is kept."""
     digest = hashlib.sha256(os.fsencode(target)).hexdigest()[:8]
     return backups / f"client-{target.stem}-{digest}{target.suffix}"
-
-
-def _back_up(target: Path, data: bytes, backups: Path) -> None:
-    copy = _backup(target, backups)
-    if copy.exists():
-        return
-    backups.mkdir(mode=0o700, parents=True, exist_ok=True)
-    copy.touch(mode=0o600)
-    copy.write_bytes(data)

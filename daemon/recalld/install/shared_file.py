@@ -47,7 +47,7 @@ def read(target: Path) -> File:
         return File(data, data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{target}:{line}: not plain JSON: not UTF-8; nothing was changed") from error
+        raise ConfigError(f"{target}:{line}: not UTF-8 text; nothing was changed") from error
 
 
 def rewrite(
@@ -103,6 +103,15 @@ def _swap(target: Path, old: File, new: str | None) -> bool:
     finally:
         Path(name).unlink(missing_ok=True)
     return True
+
+
+def keep(data: bytes, copy: Path) -> None:
+    """Keep what a file held before our first change in `copy`, for its owner alone; one that is there already stays."""
+    if copy.exists():
+        return
+    copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy.touch(mode=0o600)
+    copy.write_bytes(data)
 
 
 def refuse_read_only(target: Path) -> None:

@@ -28,8 +28,7 @@ _KEPT = (
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
 )
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,6 @@ def environment(env: Mapping[str, str], *, proxies: bool = True, more: Sequence[
     if proxies:
         names |= {*_PROXIES, *(name.lower() for name in _PROXIES)}
     kept = {name: env[name] for name in names if env.get(name)}
-    if proxies:  # a model on this machine is no proxy's business
-        direct = ",".join(part for part in (env.get("no_proxy") or env.get("NO_PROXY"), *_LOOPBACK) if part)
-        kept |= {"NO_PROXY": direct, "no_proxy": direct}
     if "PYTHONPATH" in kept:  # the child runs in another folder
         kept["PYTHONPATH"] = os.pathsep.join(os.path.abspath(part) for part in kept["PYTHONPATH"].split(os.pathsep))
     kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")

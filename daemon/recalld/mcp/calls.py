@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
 from typing import Any
 
 from recalld import calling
+from recalld.calling import PATIENCE_S, SilentError
 from recalld.errors import UnavailableError
 from recalld.paths import Paths, find
 
 log = logging.getLogger(__name__)
 
-PATIENCE_S = 3.0
-"""A daemon that has not answered by then is taken for hung."""
 START_AGAIN_S = 60.0
 """One that could not be started is not tried again for so long."""
 
@@ -38,15 +36,12 @@ class Calls:
         paths = find()
         given = {name: value for name, value in arguments.items() if value is not None}
         try:
-            if writes:
-                calling.call(paths.socket, "status", {}, PATIENCE_S)
-            else:
-                return calling.call(paths.socket, verb, given, PATIENCE_S)
-        except UnavailableError as error:
-            if not isinstance(error.__cause__, OSError):
-                raise
-            if isinstance(error.__cause__, TimeoutError) or not self._started(paths):
-                return _directly(paths, verb, given)
+            return calling.offer(paths.socket, verb, given, PATIENCE_S, writes=writes)
+        except SilentError as error:
+            if error.hung or not self._started(paths):
+                from recalld import direct  # late: it brings the database
+
+                return direct.call(paths, verb, given)
         return calling.call(paths.socket, verb, given, 2 * PATIENCE_S)
 
     def _started(self, paths: Paths) -> bool:
@@ -66,14 +61,3 @@ class Calls:
                 log.warning("no daemon can be started, so the database itself is asked: %s", error)
                 return False
             return True
-
-
-def _directly(paths: Paths, verb: str, arguments: dict[str, Any]) -> Any:
-    """What `verb` answers from the database itself: search by words alone. Raises RecalldError."""
-    from recalld.direct import direct  # late: it brings the database
-
-    async def work() -> Any:
-        async with direct(paths) as opened:
-            return await opened.call(verb, arguments)
-
-    return asyncio.run(work())

@@ -18,7 +18,7 @@ Score = Annotated[float, Meta(description="how well it fits the question, 0 to 1
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A memory: what SPEC's `show --json` has, as far as a client can use it."""
+    """A memory: what `recalld show --json` has, as far as a client can use it."""
 
     id: str
     content: str

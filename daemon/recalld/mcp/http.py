@@ -41,11 +41,6 @@ class App:
         await self._manager.handle_request(scope, _given(whole, receive) if whole else receive, send)
 
 
-def http_app() -> App:
-    """What the HTTP door mounts at `/mcp`."""
-    return App()
-
-
 async def _body(receive: Receive) -> Message:
     """The request's body in one message, as far as it is not too large, with lone surrogates replaced as on stdio."""
     parts: list[bytes] = []

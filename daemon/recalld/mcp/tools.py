@@ -12,14 +12,13 @@ from msgspec import Meta
 from recalld.errors import ConflictError, InputError
 from recalld.mcp.bounds import Desk
 from recalld.mcp.frame import NOTE, Item, framed, item
-from recalld.model import Scope, Status, Type, moment
+from recalld.model import MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Scope, Status, Type, moment
 
 MAX_QUERY_CHARS = 8_000
-MAX_CONTENT_CHARS = 4_000
 MAX_FOUND = 50
 
 Id = Annotated[str, Meta(min_length=4, max_length=40, description="A memory's id, or the beginning of it: m-1a2b3c.")]
-Tag = Annotated[str, Meta(min_length=1, max_length=60)]
+Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_CHARS)]
 Content = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT_CHARS, description=(
     "One self-contained sentence in the user's language: no 'it' or 'this', names and numbers kept, no secret."))]  # fmt: skip
 Project = Annotated[str, Meta(min_length=1, max_length=1_000, description=(
@@ -72,7 +71,9 @@ class Write(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     type: Annotated[Type, Meta(description="What kind of statement it is.")] = Type.FACT
     scope: Annotated[Scope, Meta(description=(
         "Where it holds: in this project, or everywhere (user: the person's own habits and wishes)."))] = Scope.PROJECT  # fmt: skip
-    tags: Annotated[tuple[Tag, ...], Meta(max_length=20, description="As tech:postgres, area:billing, env:prod.")] = ()
+    tags: Annotated[
+        tuple[Tag, ...], Meta(max_length=MAX_TAGS, description="As tech:postgres, area:billing, env:prod.")
+    ] = ()
     project: Project | None = None
     expires: (
         Annotated[str, Meta(max_length=40, description="Its end: 2026-12-31, or 90d, 2w, 12h from now.")] | None

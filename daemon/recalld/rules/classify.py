@@ -27,7 +27,6 @@ CLASSES = ("none", "fact", "preference", "decision", "lesson", "progress")
 BUCKETS = 4096
 EMBEDDED = 256
 _EMBEDDING_SCALE = 6.0  # unit vectors have small entries; this puts them on a par with the other features
-_CJK_PAIR = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff]{2}))")
 _WORD = re.compile(r"[a-zà-ÿ']+|\d+|[^\w\s]|[\u3040-\u30ff\u3400-\u9fff]")
 _FLAGS = (
     "question",

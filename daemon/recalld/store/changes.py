@@ -20,7 +20,7 @@ from recalld import embed
 from recalld.errors import StoreError
 from recalld.fingerprint import fingerprint
 from recalld.model import Scope, Status, timestamp
-from recalld.store import conflicts, digests, memories, meta, search
+from recalld.store import conflicts, deletions, digests, memories, meta, search
 
 _MODEL = "embed_model"
 """Where `meta` has the id of the model whose vectors the tables hold."""
@@ -128,9 +128,12 @@ def _record(db: apsw.Connection, change: _Change, actor: str, batch: str | None,
         _bury(db, change, now)
     current = _current(db, change.seq)
     if current is None:
+        deletions.note(db, change.id, now)
         _clear(db, change.id)
         return
     erased = current.status == Status.DELETED and change.status != Status.DELETED
+    if erased:
+        deletions.note(db, change.id, now)
     if erased and change.content:
         _forget(db, change, now)
     action = "delete" if erased else change.action

@@ -102,8 +102,7 @@ def journal(db: apsw.Connection, path: Path) -> None:
 
 def in_wal_mode(path: Path) -> bool:
     """Whether a database file has a WAL rather than a rollback journal."""
-    with path.open("rb") as file:
-        return file.read(20)[18:] == _WAL_VERSIONS
+    return key.head(path, 20)[18:] == _WAL_VERSIONS
 
 
 def _leave_wal(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from recalld.model import timestamp
+from recalld.model import moment, timestamp
 
 MAX_ATTEMPTS = 6
 """After this many failures a job is dead, shown by `recalld status`, and retried only by hand."""
@@ -172,3 +172,9 @@ def next_due(db: apsw.Connection) -> str | None:
     """When the next ready job is due, as a timestamp."""
     due: str | None = db.execute("select min(not_before) from jobs where state = 'ready'").get
     return due
+
+
+def waiting_s(db: apsw.Connection, now: datetime) -> float:
+    """How long, in seconds, the longest due ready job has been due; 0 where none is."""
+    due = next_due(db)
+    return round(max(0.0, (now - moment(due)).total_seconds()), 1) if due else 0.0

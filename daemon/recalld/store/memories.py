@@ -188,7 +188,12 @@ def update(db: apsw.Connection, memory_id: str, now: datetime, *, version: int |
         (*values.values(), timestamp(now), memory_id, *bound),
     )
     if not db.changes():
-        raise ConflictError(f"{memory_id} has changed since version {version}; look at it again and repeat")
+        raise stale(memory_id, version)
+
+
+def stale(memory_id: str, version: int | None) -> ConflictError:
+    """What to raise where the stored version is not the one that the writer saw."""
+    return ConflictError(f"{memory_id} has changed since version {version}; look at it again and repeat")
 
 
 def erase(db: apsw.Connection, memory_id: str, now: datetime) -> None:

@@ -10,15 +10,14 @@ import contextlib
 import logging
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 import apsw
 
 from recalld.errors import DamagedError, StoreError
-from recalld.store import changes, key, meta, search
+from recalld.store import carry, deletions, key, meta, remains
 from recalld.store.connection import (
     ABLE,
     journal,
@@ -31,6 +30,7 @@ from recalld.store.connection import (
 )
 from recalld.store.copying import backup, remove
 from recalld.store.migrate import migrate, scripts
+from recalld.store.salvage import salvaged
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +41,14 @@ MOST_A_DAY = 5
 
 _PARTS = ("-wal", "-shm", "")
 """The database's own file comes last: as long as it is there, `finish` knows that the move is not over."""
-_SPARE = ("history", "injections", "injection_items", "usage", "feedback")
-"""What was, not what is: better these are lost than all since the last backup."""
 _STEPS = 10_000
 """Between two questions whether it is enough: a millisecond or so."""
+_SEEN, _TORN = ".seen.part", ".torn.part"
+"""Copies of a damaged database, to be read: as the daemon's connection saw it, and as it lies on the disk."""
+_CACHE_KIB = 64 * 1024
+"""So much of what the daemon's connection has in its cache is not pushed out while it is copied."""
+_MARGIN = timedelta(hours=1)
+"""A backup is dated by its end; what was deleted while it was made counts as deleted since."""
 _INDEX = re.compile(r"fts5:|inverted index")
 
 
@@ -127,9 +131,38 @@ def put_back(database: Path, backups: Path, copy: Path, now: datetime) -> Path:
     return _exchange(database, backups, _copied(database, copy), now)
 
 
+def keep_seen(db: apsw.Connection, database: Path) -> None:
+    """Copy a damaged database as a connection that is still open sees it: its cache may hold what the file has lost.
+
+    For the `rescue` that follows. Raises StoreError where it cannot be read even so, TransientError where the disk is full.
+    """
+    seen = database.with_suffix(_SEEN)
+    db.pragma("cache_size", -_CACHE_KIB)
+    db.pragma("writable_schema", True)  # then SQLite minds no file that is shorter than it should be
+    remove(seen)
+    try:
+        with translated(database):
+            seen.touch(mode=0o600)
+            _copy_pages(db, seen, key.of(database, database, able=ABLE))
+    except BaseException:
+        remove(seen)
+        raise
+
+
+def _copy_pages(db: apsw.Connection, target: Path, secret: str) -> None:
+    with contextlib.closing(open_raw(target, secret)) as made, made.backup("main", db, "main") as work:
+        work.step()
+
+
+def forget_seen(database: Path) -> None:
+    """Remove what `keep_seen` has left: the database was rescued, or is not damaged after all."""
+    remove(database.with_suffix(_SEEN))
+
+
 def rescue(database: Path, backups: Path, now: datetime, damage: str) -> str:
     """Put a damaged database aside, and in its place its own rows if all can be read, else the newest good backup.
 
+    Into the backup goes what can still be read of what came after it; what was deleted since stays deleted.
     Returns what happened in a sentence, which the owner is told at the next start of a session. Raises DamagedError
     where that has happened too often.
     """
@@ -138,24 +171,52 @@ def rescue(database: Path, backups: Path, now: datetime, damage: str) -> str:
             f"{database}: damaged for the {MOST_A_DAY + 1}th time today ({damage}); the disk may be failing. "
             f"`recalld restore-backup` goes back by hand"
         )
-    prepared = _salvaged(database)
-    how = "all memories could be taken over from it"
-    if prepared is None:
+    how, good, prepared = "all memories could be taken over from it", None, _part(database)
+    whole = any(salvaged(database, damaged, _part(database)) for damaged in (database.with_suffix(_SEEN), database))
+    if not whole:
         good = next((copy for copy in copies(backups) if not unusable(copy, database)), None)
         how = f"the backup {good.name} is in its place" if good else "there was no good backup, so all begins anew"
         prepared = _copied(database, good) if good else _part(database)
     folder = _name(backups, now)
-    told = f"the database was damaged and is kept in {folder}; {how}"
     db = open_writer(prepared)
     try:
         migrate(db, backups)
+        how += "" if whole else _carried(db, database, good, now)
+        told = f"the database was damaged and is kept in {folder}; {how}"
         with transaction(db, durable=True):
             meta.put(db, meta.RESCUED, told)
     finally:
         db.close()
     _exchange(database, backups, prepared, now)
+    forget_seen(database)
     log.error("%s (%s)", told, damage)
     return told
+
+
+def _carried(db: apsw.Connection, database: Path, good: Path | None, now: datetime) -> str:
+    """Carry over what can still be read of what came after the backup; how much that was, as the end of a sentence."""
+    torn = database.with_suffix(_TORN)
+    since = datetime.fromtimestamp(good.stat().st_mtime, UTC) - _MARGIN if good else now
+    deleted = deletions.since(database, since)
+    remove(torn)
+    try:
+        remains.copied(database, torn)
+        if good and key.plain(good) and not key.of_new(database):
+            remains.lend(torn, good)
+        paths = [path for path in (database.with_suffix(_SEEN), torn) if path.exists()]
+        with contextlib.ExitStack() as stack, transaction(db, durable=True):
+            found = [stack.enter_context(remains.opened(path, database)) for path in paths]
+            usable = [one for one in found if one.version == len(scripts())]
+            number, turns = carry.carry(db, usable, deleted, now)
+    except StoreError as error:
+        log.exception("what came after the backup could not be taken over")
+        with transaction(db, durable=True):
+            carry.carry(db, (), deleted, now)
+        return f", without what came after it ({error})"
+    finally:
+        remove(torn)
+        Path(f"{db.filename}{deletions.NAME}").unlink(missing_ok=True)  # these are known already
+    return f", with what was newer and could be read (memories: {number}, turns: {turns})" if number or turns else ""
 
 
 def finish(database: Path, backups: Path, now: datetime) -> None:
@@ -208,65 +269,3 @@ def _copied(database: Path, copy: Path) -> Path:
     with contextlib.closing(open_raw(part, key.of_new(database))) as db:
         journal(db, part)
     return part
-
-
-def _salvaged(database: Path) -> Path | None:
-    """A new database with the rows of a damaged one; None unless each table that matters is whole.
-
-    Search indexes are the larger part of the file and can be made anew, so this often loses nothing.
-    """
-    part = _part(database)
-    db = open_writer(part)
-    try:
-        migrate(db, part.parent)
-        with translated(database):
-            if not _attached(db, database):
-                return None
-            tables = [name for (name,) in db.execute("select name from main.sqlite_schema where type = 'table'")]
-            whole = [table for table in tables if _whole(db, table)]
-            if not set(tables) <= {*whole, *_SPARE}:
-                return None
-            _take_over(db, whole)
-    except StoreError:
-        return None
-    finally:
-        db.close()
-    return part
-
-
-def _attached(db: apsw.Connection, database: Path) -> bool:
-    """Have the damaged database beside the new one, as `damaged`, to be read; whether its tables are this program's."""
-    secret = key.of(database, database, able=ABLE)
-    place = f"file:{quote(str(database))}?mode=ro"
-    db.execute("attach ? as damaged key ?", (place, f"raw:{secret}" if secret else ""))
-    return int(db.execute("pragma damaged.user_version").get) == len(scripts())
-
-
-def _whole(db: apsw.Connection, table: str) -> bool:
-    """Whether all rows can be read; its indexes need not be whole."""
-    roots = {root for (root,) in db.execute("select rootpage from damaged.sqlite_schema where type = 'index'")}
-    try:
-        said = [str(row[0]) for row in db.execute(f"pragma damaged.quick_check('{table}')")]
-    except apsw.CorruptError:
-        return False
-    for line in "\n".join(said).splitlines():
-        tree = re.match(r"(?:Tree|Page) (\d+)\b", line)
-        of_index = int(tree[1]) in roots if tree else " index " in line
-        if line != "ok" and not line.startswith("***") and not of_index:
-            return False
-    return True
-
-
-def _take_over(db: apsw.Connection, tables: list[str]) -> None:
-    db.pragma("foreign_keys", False)
-    db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-    with transaction(db, durable=True):
-        for table in tables:
-            db.execute(f"delete from main.{table}")
-            # With a condition SQLite copies row by row; without one it copies the indexes as well, as they are.
-            db.execute(f"insert into main.{table} select * from damaged.{table} not indexed where true")
-        db.execute("delete from main.vectors")  # the worker gives new ones
-    db.execute("detach damaged")  # its indexes have the names of ours
-    with transaction(db, durable=True):
-        for scope, project_id in db.execute("select distinct scope, project_id from memories").fetchall():
-            changes.reindex(db, search.partition(str(scope), project_id))  # type: ignore[arg-type]

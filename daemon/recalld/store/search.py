@@ -32,7 +32,7 @@ from recalld.store.meaning import (
 from recalld.store.tables import Hit, edition, exists, listed, owner, renew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
 __all__ = [
     "Hit",
@@ -56,6 +56,7 @@ __all__ = [
     "put_vector",
     "remove",
     "require_vec",
+    "seen_from",
     "sound",
     "stemmer",
     "vectors",
@@ -95,6 +96,11 @@ def require_vec(db: apsw.Connection) -> None:
 def partition(scope: str, project_id: int | None) -> str:
     """The partition of a memory: `user`, `org`, or `p` and the project's number."""
     return scope if project_id is None else f"p{project_id}"
+
+
+def seen_from(project_ids: Iterable[int]) -> list[str]:
+    """The partitions that a question asked in these projects may see: theirs, then what holds everywhere."""
+    return [*(partition("project", number) for number in project_ids), partition("user", None), partition("org", None)]
 
 
 def put_text(

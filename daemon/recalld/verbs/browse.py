@@ -55,7 +55,7 @@ def _place(cursor: str, sort: Sort) -> tuple[str | int, str]:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         of, value, memory_id = msgspec.json.decode(raw, type=tuple[str, str | int, str])
     except (ValueError, binascii.Error, msgspec.DecodeError) as error:
-        raise InputError("the cursor is none that a page was given with") from error
+        raise InputError("the cursor is none that a page was given with; begin without one") from error
     if of != sort or isinstance(value, int) != (sort == "used") or value == (1 << 63):
         raise InputError(f"the cursor belongs to another order than {sort}; begin without one")
     return value, memory_id

@@ -75,7 +75,7 @@ def where(place: project.Place, cwd: str, project_id: int | None) -> Where:
 
 
 def chosen_projects(db: apsw.Connection, context: Context, reference: str | None, cwd: str) -> tuple[int, ...] | None:
-    """The projects that `--project` names: None for `all`; that of `cwd` where nothing is named.
+    """The projects that `reference` names: None for `all`; that of `cwd` where nothing is named.
 
     Raises InputError where the name is unknown or stands for several.
     """
@@ -94,5 +94,5 @@ def one_project(db: apsw.Connection, context: Context, reference: str | None, cw
         return here(db, context, cwd)
     found = chosen_projects(db, context, reference, cwd)
     if not found or len(found) != 1:
-        raise InputError(f"--project {reference}: name one project to write to")
+        raise InputError(f"project {reference}: name one project to write to")
     return Where(cwd=project.masked_path(cwd, context.redact), project_id=found[0])

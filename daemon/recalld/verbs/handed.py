@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 import msgspec
 
-from recalld.store import injections
-from recalld.store.injections import Handed
+from recalld.store import receipts
+from recalld.store.receipts import Handed
 from recalld.verbs.context import Context
 
 NEWEST = 10
@@ -20,4 +20,4 @@ class Latest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def handed(db: apsw.Connection, context: Context, request: Latest) -> list[Handed]:
     """The newest injections of all projects whose turn is over, so that the transcript must show them by now."""
-    return injections.handed(db, request.limit)
+    return receipts.handed(db, request.limit)

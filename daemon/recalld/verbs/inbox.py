@@ -8,13 +8,13 @@ import msgspec
 from recalld import consolidate
 from recalld.consolidate import Add, Conflict, Drop, Relate, Supersede, Touch, Update
 from recalld.errors import InputError
-from recalld.model import Candidate, Memory, Origin, Status, timestamp
+from recalld.model import MAX_TAGS, Candidate, Memory, Origin, Status, timestamp
 from recalld.store import memories
 from recalld.store.memories import Filter
 from recalld.verbs.context import Context, chosen_projects
 from recalld.verbs.memories import Ids, living
 from recalld.verbs.near import compared
-from recalld.verbs.remember import MAX_TAGS, link, supersede
+from recalld.verbs.remember import link, supersede
 
 CONFIRMED = 0.9
 """How sure a memory is, at least, that a person has confirmed."""

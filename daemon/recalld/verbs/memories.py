@@ -13,13 +13,10 @@ import msgspec
 from recalld import redact
 from recalld.answers import Undone
 from recalld.errors import InputError, NotFoundError
-from recalld.model import Memory, Scope, Status, Type, timestamp
+from recalld.model import MAX_CONTENT_CHARS, MAX_TAG_CHARS, Memory, Scope, Status, Type, timestamp
 from recalld.store import memories, meta
 from recalld.verbs import remember
 from recalld.verbs.context import Context, one_project
-
-MAX_CONTENT_CHARS = 4_000
-"""A memory is a sentence; what is longer is a document."""
 
 
 class Add(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -190,5 +187,5 @@ def living(db: apsw.Connection, reference: str) -> Memory:
 
 def tag_names(context: Context, tags: tuple[str, ...]) -> tuple[str, ...]:
     """Tags as they are stored: masked, lower case, single blanks, none twice."""
-    names = (" ".join(context.redact(redact.clean(tag)).split()).lower()[:60] for tag in tags)
+    names = (" ".join(context.redact(redact.clean(tag)).split()).lower()[:MAX_TAG_CHARS] for tag in tags)
     return tuple(dict.fromkeys(name for name in names if name))

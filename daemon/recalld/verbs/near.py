@@ -9,7 +9,7 @@ import apsw
 
 from recalld import segment
 from recalld.consolidate.compare import Relation, compare
-from recalld.model import Candidate, Neighbour, Scope, Status, Type
+from recalld.model import Candidate, Neighbour, Status, Type
 from recalld.store import digests, memories, search
 from recalld.verbs.context import Context
 
@@ -44,7 +44,7 @@ def _concerns(content: str, known: str) -> bool:
 
 def neighbours(db: apsw.Connection, context: Context, candidate: Candidate, project_id: int | None) -> list[Neighbour]:
     """The stored memories that a candidate has to be compared with, nearest first."""
-    places = _partitions(project_id)
+    places = search.seen_from(() if project_id is None else (project_id,))
     found: dict[int, tuple[float, float]] = {}
     for text, limit in ((candidate.content, NEAREST), (candidate.revokes, NEAREST)):
         if text:
@@ -89,8 +89,3 @@ def _waiting(db: apsw.Connection, candidate: Candidate, project_id: int | None) 
         (project_id, int(progress), 2 * NEAREST),
     )
     return [row[0] for row in rows]
-
-
-def _partitions(project_id: int | None) -> list[str]:
-    shared = [search.partition(Scope.USER, None), search.partition(Scope.ORG, None)]
-    return shared if project_id is None else [*shared, search.partition(Scope.PROJECT, project_id)]

@@ -8,13 +8,12 @@ import apsw
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recalld.errors import ConflictError, InputError
-from recalld.model import Memory, Scope, Type
+from recalld.errors import InputError
+from recalld.model import MAX_TAGS, Memory, Scope, Type
 from recalld.store import memories
 from recalld.verbs.context import Context, one_project
 from recalld.verbs.memories import expiry, living, sentence, tag_names
 from recalld.verbs.placing import part
-from recalld.verbs.remember import MAX_TAGS
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +45,7 @@ def patch(db: apsw.Connection, context: Context, request: Patch) -> Memory:
     if changed:
         memories.update(db, memory.id, context.now, version=request.version, **changed)
     elif request.version not in (None, memory.version):
-        raise ConflictError(f"{memory.id} has changed since version {request.version}; look at it again and repeat")
+        raise memories.stale(memory.id, request.version)
     if "project_id" in changed:
         part(db, memory, context)
     return memories.find(db, memory.id)

@@ -70,15 +70,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def move(db: apsw.Connection, context: Context, request: Move) -> list[Memory]:
     """Let memories hold elsewhere: in another project, everywhere, or for the team."""
     if request.project and request.scope not in (None, Scope.PROJECT):
-        raise InputError(f"--scope {request.scope} belongs to no project; give --project or --scope")
+        raise InputError(f"scope {request.scope} belongs to no project; give project or scope")
     if not request.project and request.scope is None:
-        raise InputError("say where to: --project NAME, or --scope user, project or org")
+        raise InputError("say where to: a project, or scope user, project or org")
     found = [living(db, reference) for reference in dict.fromkeys(request.ids)]
     scope, project_id = request.scope or Scope.PROJECT, None
     if scope is Scope.PROJECT:
         project_id = one_project(db, context, request.project, request.cwd).project_id
         if project_id is None:
-            raise InputError("this folder is no project; name one with --project")
+            raise InputError("this folder is no project; name one")
     for memory in found:
         if (memory.scope, memories.project_of(db, memory.id)) != (scope, project_id):
             memories.update(db, memory.id, context.now, scope=scope, project_id=project_id)

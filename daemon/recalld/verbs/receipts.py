@@ -7,7 +7,7 @@ import msgspec
 
 from recalld.answers import Explained, Receipts
 from recalld.errors import InputError, NotFoundError
-from recalld.store import injections, memories, projects
+from recalld.store import memories, projects, receipts
 from recalld.store.injections import Receipt
 from recalld.verbs.context import Context, chosen_projects
 
@@ -15,7 +15,7 @@ PAGE = 50
 MAX_PAGE = 500
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Injections(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Injections of which project and session (the beginning of its id). before: those older than this number."""
 
     project: str | None = None
@@ -25,12 +25,12 @@ class Past(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     limit: int = PAGE
 
 
-def list_(db: apsw.Connection, context: Context, request: Past) -> Receipts:
+def list_(db: apsw.Connection, context: Context, request: Injections) -> Receipts:
     """A page of receipts, the newest first; `next` is the number to go on before."""
     if not 1 <= request.limit <= MAX_PAGE:
         raise InputError(f"limit {request.limit}: a number from 1 to {MAX_PAGE}")
     chosen = chosen_projects(db, context, request.project, request.cwd)
-    found = injections.page(db, request.session, chosen, request.before, request.limit + 1)
+    found = receipts.page(db, request.session, chosen, request.before, request.limit + 1)
     items = found[: request.limit]
     return Receipts(items=tuple(items), next=items[-1].injection_id if len(found) > request.limit else None)
 
@@ -43,7 +43,7 @@ class Number(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def one(db: apsw.Connection, context: Context, request: Number) -> Explained:
     """What an injection gave, what it left out, and why."""
-    receipt = injections.numbered(db, request.id)
+    receipt = receipts.numbered(db, request.id)
     if receipt is None:
         raise NotFoundError(f"no receipt {request.id}; those of the last days are kept")
     return explained(db, receipt)

@@ -14,13 +14,11 @@ from recalld import consolidate, fingerprint
 from recalld.consolidate import Add, Change, Conflict, Drop, Past, Relate, Supersede, Touch, Update
 from recalld.consolidate.trust import Confirm
 from recalld.llm.protocol import Operation
-from recalld.model import Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
+from recalld.model import MAX_TAGS, Candidate, Memory, Neighbour, Origin, Scope, Status, Type, new_id, timestamp
 from recalld.store import conflicts, memories, meta
 from recalld.store.turns import Where
 from recalld.verbs.context import Context
 from recalld.verbs.near import compared
-
-MAX_TAGS = 20
 
 OUTSIDE: Confirm = "all"
 """What is said of a project where none is (in $HOME, say) would hold in each one: a person has to confirm that first."""

@@ -11,7 +11,7 @@ from recalld import query, recall, segment
 from recalld.answers import Explained, Found
 from recalld.errors import InputError
 from recalld.model import Memory, Scope, Status, Type, timestamp
-from recalld.store import injections, memories, search
+from recalld.store import memories, receipts, search
 from recalld.store.memories import Event, Filter
 from recalld.verbs.context import Context, chosen_projects
 from recalld.verbs.memories import point
@@ -58,7 +58,7 @@ def statuses(text: str) -> tuple[Status, ...]:
     try:
         return tuple(Status(part.strip()) for part in text.split(","))
     except ValueError as error:
-        raise InputError(f"--status {text}: one of {', '.join(Status)} or all") from error
+        raise InputError(f"status {text}: one of {', '.join(Status)} or all") from error
 
 
 class Search(List, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -108,11 +108,7 @@ def _by_words(
 
 
 def _places(db: apsw.Connection, projects: tuple[int, ...] | None, scope: Scope | None) -> list[str]:
-    if projects is None:
-        places = sorted(search.partitions(db))
-    else:
-        places = [search.partition(Scope.PROJECT, number) for number in projects]
-        places += [search.partition(Scope.USER, None), search.partition(Scope.ORG, None)]
+    places = sorted(search.partitions(db)) if projects is None else search.seen_from(projects)
     if scope is None:
         return places
     return [place for place in places if (place == scope if scope is not Scope.PROJECT else place.startswith("p"))]
@@ -145,7 +141,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 def why(db: apsw.Connection, context: Context, request: Why) -> Explained:
     """What the last injection gave, what it left out, and why."""
     projects = None if request.session else chosen_projects(db, context, request.project, request.cwd)
-    receipt = injections.latest(db, request.session, projects)
+    receipt = receipts.latest(db, request.session, projects)
     if receipt is None:
         raise InputError("nothing was injected yet" + (f" into session {request.session}" if request.session else ""))
     return explained(db, receipt)

@@ -29,7 +29,7 @@ class Count(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def count(db: apsw.Connection, context: Context, request: Count) -> Stats:
     """Memories, injections and their use, extraction and its cost, by day."""
     if not 1 <= request.days <= MAX_DAYS:
-        raise InputError(f"--days {request.days}: a number from 1 to {MAX_DAYS}")
+        raise InputError(f"days {request.days}: a number from 1 to {MAX_DAYS}")
     chosen = chosen_projects(db, context, request.project, request.cwd) if request.project else None
     since = day_start(context.now) - timedelta(days=request.days - 1)
     return statistics.collect(db, timestamp(since), chosen)

@@ -9,12 +9,11 @@ import msgspec
 
 from recalld.answers import TagCount
 from recalld.errors import InputError
-from recalld.model import Memory, Status
+from recalld.model import MAX_TAGS, Memory, Status
 from recalld.store import memories
 from recalld.store.memories import Filter
 from recalld.verbs.context import Context, chosen_projects
 from recalld.verbs.memories import living, tag_names
-from recalld.verbs.remember import MAX_TAGS
 
 LIVING = (Status.ACTIVE, Status.PENDING, Status.SUPERSEDED, Status.ARCHIVED)
 

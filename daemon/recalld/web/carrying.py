@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from recalld import export_file
+from recalld import export_file, export_text
 from recalld.client import Client
 from recalld.web.door import Call
 
@@ -17,7 +17,6 @@ BATCH = 100
 """So many memories at once, so that whoever asks for something else meanwhile gets a turn."""
 CHUNK_CHARS = 1 << 16
 MEDIA = {"json": "application/json", "jsonl": "application/x-ndjson", "markdown": "text/markdown; charset=utf-8"}
-SHAPES = {"json": export_file.as_json, "jsonl": export_file.as_lines, "markdown": export_file.as_markdown}
 ENDINGS = {"json": "json", "jsonl": "jsonl", "markdown": "md"}
 
 
@@ -27,21 +26,10 @@ async def export(call: Call) -> Response:
     wanted = {} if project == "all" else {"project": project}
     first = await call.ask("export", **wanted)
     client = Client(call.door.paths.socket, source=call.source, cwd="")
-    lines = SHAPES[form](first["head"], _items(client, first, wanted))
+    items = export_text.items(first, lambda after: client.call("export", **wanted, after=after))
+    lines = export_text.SHAPES[form](first["head"], items)
     named = {"Content-Disposition": f'attachment; filename="recalld.{ENDINGS[form]}"'}
     return StreamingResponse(_chunks(lines), media_type=MEDIA[form], headers=named)
-
-
-def _items(client: Client, page: dict[str, Any], wanted: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name in ("projects", "conflicts"):
-        for item in page[name]:
-            yield name, item
-    while True:
-        for item in page["memories"]:
-            yield "memories", item
-        if page["next"] is None:
-            return
-        page = client.call("export", **wanted, after=page["next"])
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[str]:

@@ -32,9 +32,9 @@ class McpPath:
             await asyncio.wait([self._task], timeout=1.0)
 
     async def _begin(self) -> ASGIApp:
-        from recalld.mcp.http import http_app  # late: see above
+        from recalld.mcp.http import App  # late: see above
 
-        app, ready = http_app(), asyncio.Event()
+        app, ready = App(), asyncio.Event()
 
         async def live() -> None:
             async with app.running():

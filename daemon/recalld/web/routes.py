@@ -14,7 +14,7 @@ from recalld.store.conflicts import Conflict
 from recalld.store.memories import Event
 from recalld.store.projects import ProjectInfo
 from recalld.store.statistics import Stats
-from recalld.web import carrying, changing, looking, opening, shapes, words
+from recalld.web import carrying, changing, looking, metrics, opening, shapes, words
 from recalld.web.door import Call
 
 JSON = "application/json"
@@ -82,6 +82,7 @@ ROUTES: tuple[Route, ...] = (
     Route("around", "GET", "/stats", "Memories, injections and their use, extraction and its cost, by day",
           looking.stats, words.Counted, answer=Stats),
     Route("around", "GET", "/status", "What the daemon does", looking.status, answer=DaemonStatus),
+    Route("around", "GET", "/metrics", "The same in numbers, for Prometheus", metrics.metrics, media=("text/plain",)),
     Route("around", "GET", "/doctor", "What recalld depends on, looked at", looking.doctor, answer=list[shapes.Check]),
     Route("around", "POST", "/pause", "Give and learn nothing until /resume", changing.pause, answer=shapes.Paused),
     Route("around", "POST", "/resume", "Take /pause back", changing.resume, answer=shapes.Paused),

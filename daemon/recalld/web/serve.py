@@ -50,7 +50,8 @@ def main(argv: Sequence[str]) -> int:
         listening = _listen(arguments.port, arguments.before)
         token = keys.token(home.http_token)
     except OSError as error:
-        print(error.strerror, file=sys.stderr)  # noqa: T201  # what the daemon reads
+        line = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        print(line, file=sys.stderr)  # noqa: T201  # what the daemon reads
         return 1
     asyncio.run(_serve(home, listening, token))
     return 0

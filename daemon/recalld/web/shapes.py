@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from recalld.model import Memory
-from recalld.store.injections import Receipt, Summary
+from recalld.store.injections import Receipt
+from recalld.store.receipts import Summary
 
 
 class Hit(Memory, frozen=True, kw_only=True):

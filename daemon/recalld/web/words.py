@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from recalld.model import Scope, Status, Type
+from recalld.model import MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Scope, Status, Type
 
 _STATUS = "|".join((*Status, "all"))
 _TIME = r"^([0-9]{1,5}[hdw]|[0-9]{4}-[01][0-9]-[0-3][0-9](T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?(Z|[+-][01][0-9]:[0-5][0-9])?)?)$"
@@ -22,9 +22,9 @@ Statuses = Annotated[
     str,
     Meta(pattern=f"^({_STATUS})(,({_STATUS}))*$", description="One, several with commas, or `all` but deleted ones"),
 ]
-Tag = Annotated[str, Meta(min_length=1, max_length=60)]
-Tags = Annotated[tuple[Tag, ...], Meta(max_length=20)]
-Content = Annotated[str, Meta(min_length=1, max_length=4000, description="One self-contained sentence")]
+Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_CHARS)]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=MAX_TAGS)]
+Content = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT_CHARS, description="One self-contained sentence")]
 Since = Annotated[str, Meta(pattern=_TIME, max_length=40, description="`2026-01-31`, or `90d` back")]
 Expires = Annotated[str, Meta(pattern=_TIME, max_length=40, description="`2026-12-31`, or `90d` from now")]
 Cursor = Annotated[

@@ -1,0 +1,40 @@
+"""Which settings files our hooks were put into: somebody with several Claude Code folders installs into each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from recalld.paths import Paths
+
+NAME = "claude-settings.json"
+"""In the state folder: a list of paths."""
+
+
+def noted(paths: Paths) -> list[Path]:
+    """The files that were noted, in the order of their installation; none where the note is gone or broken."""
+    try:
+        found = json.loads((paths.state / NAME).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [Path(one) for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def note(paths: Paths, file: Path) -> None:
+    """Remember that hooks are in `file`."""
+    before = noted(paths)
+    if file in before:
+        return
+    target = paths.state / NAME
+    new = target.with_suffix(".new")
+    new.touch(mode=0o600)
+    new.write_text(json.dumps([*map(str, before), str(file)]), encoding="utf-8")
+    os.replace(new, target)
+
+
+def forget(paths: Paths) -> None:
+    """Hooks are nowhere any more."""
+    with contextlib.suppress(FileNotFoundError):
+        (paths.state / NAME).unlink()
