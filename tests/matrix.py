@@ -8,6 +8,7 @@ set up and run a part of the tests, `./install.sh --purge` to leave what was the
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,9 +68,9 @@ def run(root: Path, row: Row, command: str) -> tuple[bool, str]:
     """Whether a shell command in the repository ended well, and what it said."""
     environ = {"HOME": row.home, "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "PIP_NO_INDEX": "1",
                "PIP_FIND_LINKS": "/wheels", "UV_FIND_LINKS": "/wheels", "UV_OFFLINE": "1"}  # fmt: skip
-    inside = 'mount -t proc proc /proc && ip link set lo up 2>/dev/null; exec runuser -u "$0" -- sh -c \'cd ~/recalld && \'"$1"'
+    outside = 'ip link set lo up && mount -t proc proc "$0/proc" && exec chroot "$0" runuser -u "$1" -- sh -c "cd ~/recalld && $2"'
     done = subprocess.run(
-        [*UNSHARED, "chroot", root, "/bin/sh", "-c", inside, row.user, command],
+        [*UNSHARED, "/bin/sh", "-c", outside, root, row.user, command],
         env=environ, capture_output=True, text=True, check=False, timeout=LIMIT_S,
     )  # fmt: skip
     return done.returncode == 0, done.stdout + done.stderr
@@ -97,15 +98,17 @@ def tried(row: Row) -> list[str]:
         if not proved:
             print(said, file=sys.stderr)
         if not tested:
-            print(told[-3000:], file=sys.stderr)
+            print(
+                "\n".join(re.findall(r"^(?:FAILED|ERROR|E  ).*", told, re.MULTILINE)) or told[-2000:], file=sys.stderr
+            )
         return [python, f"{took:.0f} s" if proved else "FAILED", told.strip().splitlines()[-1] if tested else "FAILED",
                 "nothing left" if purged and not left else f"FAILED: {len(left)} files left"]  # fmt: skip
 
 
 def main() -> int:
     """Try each row and print the table."""
-    if os.getuid() or not all(map(shutil.which, ("debootstrap", "unshare", "pip3", "uv"))):
-        print("matrix.py: needs root, pip3, uv, unshare and debootstrap", file=sys.stderr)
+    if os.getuid() or not all(map(shutil.which, ("debootstrap", "unshare", "ip", "pip3", "uv"))):
+        print("matrix.py: needs root, pip3, uv, ip, unshare and debootstrap", file=sys.stderr)
         return 2
     print(
         "| system | Python | with | user | home | ./install.sh | make test | --purge |\n|---|---|---|---|---|---|---|---|"

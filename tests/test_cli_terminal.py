@@ -222,14 +222,14 @@ def test_forty_columns_are_enough(home: Home, daemon: Daemon) -> None:
 # --- questions ---
 
 
-def test_many_are_not_deleted_unasked(home: Home, daemon: Daemon) -> None:
-    """Where nobody can be asked, `--yes` must say it; one by one needs no question."""
+def test_whole_projects_are_not_removed_unasked(home: Home, daemon: Daemon) -> None:
+    """On a terminal only yes does it; a script is not asked."""
     ids = [memory(home, f"Shelf {number} holds tea of kind {number}.") for number in range(3)]
-    for words in (["delete", *ids[:2]], ["projects", "purge", "shop"], ["delete", *ids[:2], "--json"]):
-        assert "--yes" in failed(home.run(*words))
+    assert "nothing was removed" in on_terminal(home, "projects", "purge", "shop", typed="n\n")
     assert len(home.json("list")) == 3
-    assert len(home.json("delete", *ids[:2], "--yes")) == 2
-    assert len(home.json("delete", ids[2])) == 1
+    assert len(home.json("delete", *ids[:2])) == 2
+    home.run("projects", "purge", "shop")
+    assert home.json("list", "--project", "all") == []
 
 
 def test_many_are_not_rejected_unasked(home: Home, daemon: Daemon) -> None:
@@ -239,10 +239,9 @@ def test_many_are_not_rejected_unasked(home: Home, daemon: Daemon) -> None:
     with sqlite3.connect(home.paths.database) as db:
         db.execute("update memories set status = 'pending'")
     db.close()
-    assert "nothing was rejected" in home.run("reject", *ids).stderr
     assert "nothing was rejected" in on_terminal(home, "reject", *ids, typed="n\n")
     assert len(home.json("inbox")) == 3
-    assert len(home.json("reject", *ids, "-y")) == 2
+    assert len(home.json("reject", *ids)) == 2
 
 
 def test_what_was_done_can_be_taken_back_as_told(home: Home, daemon: Daemon) -> None:

@@ -222,6 +222,29 @@ def test_a_daemon_that_cannot_listen_for_want_of_space_says_so(home: Home) -> No
             assert "space" in failing.stderr or "full" in failing.stderr
 
 
+def test_a_full_disk_is_told_as_what_it_is(home: Home) -> None:
+    """B16: who gave a sentence hears that it is not stored; who only talks hears at the next start that turns were not."""
+    with mounted(home.recalld, "-t", "tmpfs", "-o", "size=4m", "tmpfs"):
+        daemon = home.start_daemon()
+        ballast = home.recalld / "ballast"
+        with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="space"):
+            while True:
+                file.write(bytes(4096))
+        failing = home.run("add", "The shop sells coffee.")
+        assert failing.returncode == 1
+        assert "the disk is full, nothing was stored" in failing.stderr
+        for number in range(2):
+            stop = said(home, "stop", f"p{number}", last_assistant_message="Done. " * 100)
+            assert hook(home, "stop", stop).returncode == 0
+        assert not list(home.paths.spool.iterdir())
+        start = hook(home, "session-start", said(home, "session-start", "", "s2", source="startup"))
+        told = json.loads(start.stdout)["systemMessage"]
+        assert "2 turns could not be stored" in told and "unless that cannot be written either" in told
+        ballast.unlink()
+        assert memory(home, "The shop sells coffee.")
+        daemon.stop()
+
+
 def powerless() -> tuple[str, ...]:
     """What makes the rights of files hold for a test that root runs, too."""
     if os.getuid():
@@ -307,6 +330,29 @@ def test_the_log_of_the_database_stays_small_under_load(tmp_path: Path) -> None:
         assert store.path.stat().st_size > 10 * WAL_BYTES, "too little was written to tell"
 
     with_store(tmp_path, work)
+
+
+LOOK = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(len(db.execute('select content from memories').fetchall()))"
+
+
+@linux
+def test_what_another_program_reads_costs_nothing_that_is_written_after_it(home: Home, daemon: Daemon) -> None:
+    """B17: upkeep and checks give up no lock, so that another SQLite, as it leaves, takes no log away from under us."""
+    kept = [memory(home, "The shop sells tea.")]
+    wal = home.recalld / "memories.db-wal"
+    for words in ((), ("maintain",), ("doctor",), ("backup",), ("encrypt", "status"), ("export",)):
+        if words:
+            home.run(*words)
+        before = wal.stat().st_ino
+        looked = subprocess.run([sys.executable, "-c", LOOK, str(home.paths.database)], capture_output=True, text=True)
+        assert looked.stdout == f"{len(kept)}\n", looked.stderr
+        assert wal.stat().st_ino == before, words
+        kept.append(memory(home, f"Service {len(kept)} listens on port {7000 + len(kept)}."))
+    daemon.process.kill()
+    daemon.process.wait()
+    again = home.start_daemon()
+    assert {row["id"] for row in home.json("list")} == set(kept)
+    again.stop()
 
 
 def test_a_log_that_a_reader_made_grow_is_cut_back_when_it_is_gone(home: Home, daemon: Daemon) -> None:

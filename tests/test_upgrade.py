@@ -79,15 +79,29 @@ def test_a_newer_version_is_taken_and_memories_stay(installed: Installed) -> Non
 
 @pytest.mark.timeout(600)
 def test_a_version_that_does_not_work_is_not_switched_to(installed: Installed) -> None:
-    """The upgrade fails in one line, and the version before goes on, with its daemon and memories."""
+    """The upgrade fails, with its cause, and the version before goes on, with its daemon and memories."""
     version = installed.recalld("--version")
     installed.write("daemon/recalld/cli/main.py", "from __future__ import annotations", "raise SystemExit(3)")
     installed.commit("broken")
     said = installed.recalld("upgrade", code=1)
-    assert said.splitlines()[-1].startswith("recalld: sh: recalld: the program does not start")
+    assert said.splitlines()[-1].startswith("recalld: the program does not start")
     assert installed.recalld("--version") == version
     assert json.loads(installed.recalld("status", "--json"))["version"] in version
     assert "Tuesdays" in installed.recalld("list", "--project", "all")
+
+
+@pytest.mark.timeout(600)
+def test_what_a_step_said_of_its_failure_is_shown(installed: Installed) -> None:
+    """Not only its last line: git's is "Aborting", whatever was wrong."""
+    installed.write("README.md", "recalld", "recalled")
+    installed.commit("changed")
+    mine = installed.clone / "README.md"
+    text = mine.read_text()
+    mine.write_text(text + "mine\n")
+    said = installed.recalld("upgrade", code=1).splitlines()
+    mine.write_text(text)
+    assert any("README.md" in line for line in said[:-1])
+    assert said[-1] == "recalld: git failed with code 1"
 
 
 def test_a_checkout_that_is_gone_is_named(installed: Installed, tmp_path: Path) -> None:

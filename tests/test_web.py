@@ -71,6 +71,8 @@ def test_a_stale_patch_changes_nothing_and_is_told_what_is_there(web: Web) -> No
     for stale in (
         {"body": {"pinned": False, "version": 1}},
         {"body": {"pinned": False}, "headers": {"If-Match": '"1"'}},
+        {"body": {"pinned": False, "version": 2}, "headers": {"If-Match": '"1"'}},
+        {"body": {"pinned": False, "version": 1}, "headers": {"If-Match": '"2"'}},
     ):
         refused = web.ask("PATCH", path, **stale)
         assert (refused.status, refused.headers["Content-Type"]) == (409, "application/problem+json")

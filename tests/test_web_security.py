@@ -376,6 +376,54 @@ print(connection.getresponse().status)
     assert web.ask("POST", "/login", {"code": code}, token=None).status == 200
 
 
+CROWD = """
+import encodings.idna, socket, sys, os
+os.setuid(int(sys.argv[2]))
+said, held = sys.argv[3].encode(), []
+for _ in range(300):
+    try:
+        held.append(socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5))
+        held[-1].sendall(said)
+    except OSError:  # turned away
+        pass
+print("there", flush=True)
+sys.stdin.read()
+"""
+HALF = "POST /login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{{"
+
+
+@linux
+@pytest.mark.parametrize(
+    ("uid", "said"),
+    [(os.getuid(), ""), pytest.param(65534, "", marks=as_root), pytest.param(65534, HALF, marks=as_root)],
+    ids=["own, silent", "another's, silent", "another's, half a body"],
+)
+def test_a_crowd_of_connections_does_not_keep_the_owner_out(web: Web, uid: int, said: str) -> None:
+    """Idle ones make room, and another user's are turned away; what runs as the owner could read the token anyway."""
+    words = [sys.executable, "-I", "-S", "-c", CROWD, str(web.port), str(uid), said.format(port=web.port)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as crowd:
+        assert crowd.stdout and crowd.stdin
+        assert crowd.stdout.readline() == "there\n"
+        for _ in range(5):
+            assert web.get("/memories")["total"] >= 1
+        crowd.stdin.close()
+
+
+@linux
+def test_half_a_head_and_half_a_body_are_ended_alike(web: Web) -> None:
+    """Without a token, too: neither keeps its place for longer than the other."""
+    with (
+        socket.create_connection(("127.0.0.1", web.port), timeout=PATIENCE_S) as head,
+        socket.create_connection(("127.0.0.1", web.port), timeout=PATIENCE_S) as body,
+    ):
+        head.sendall(b"GET /memories HTTP/1.1\r\n")
+        body.sendall(HALF.format(port=web.port).encode())
+        assert head.recv(1000) == b""
+        head.close()
+        body.settimeout(PATIENCE_S / 3)
+        assert body.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
 # The process ---------------------------------------------------------------------------------------------------------
 
 

@@ -207,7 +207,9 @@ class Daemon:
         program = Path(__file__)
         while os.fstat(self._lock).st_ino == _inode(self._paths.lock) and _inode(program):  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(CHECK_HOME_S)
-        log.error("%s was moved or replaced; this daemon ends", self._paths.data if _inode(program) else program)
+        log.error(
+            "%s was moved, replaced or removed; this daemon ends", self._paths.data if _inode(program) else program
+        )
         self.stop()
 
     async def _upkeep(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Trouble:
-    """The turns in a row that the database did not take, though it could be asked; their hooks have spooled them."""
+    """The turns in a row that the database did not take, though it could be asked; their hooks spool them, if they can."""
 
     def __init__(self) -> None:
         self._turns = 0
@@ -24,4 +24,5 @@ class Trouble:
         if not self._turns:
             return None
         turns = "1 turn" if self._turns == 1 else f"{self._turns} turns"
-        return f"{turns} could not be stored ({self._error}); they wait in the spool, see `recalld doctor`"
+        kept = "their hooks keep them in the spool, unless that cannot be written either; see `recalld doctor`"
+        return f"{turns} could not be stored ({self._error}); {kept}"

@@ -12,6 +12,7 @@ from typing import Any
 from recalld.cli import output
 from recalld.cli.calls import ask
 from recalld.cli.command import SCOPES, TYPES, Command, Told, here, ids, nothing, when, yes
+from recalld.errors import InputError
 
 Row = dict[str, Any]
 
@@ -77,7 +78,8 @@ def ask_before_many(arguments: argparse.Namespace, verb: str, done: str) -> None
     if output.someone():
         for reference in arguments.ids:
             say(f"to {verb}", ask("show", id=reference), stream=sys.stderr)
-    output.insist(f"{verb} these {len(arguments.ids)} memories for good?", otherwise=f"nothing was {done}")
+    if not output.confirmed(f"{verb} these {len(arguments.ids)} memories for good?", given=False):
+        raise InputError(f"nothing was {done}")
 
 
 def _say_deleted(rows: list[Row]) -> None:

@@ -216,14 +216,6 @@ def waiting(doing: str) -> Iterator[None]:
         yield
 
 
-def insist(question: str, *, otherwise: str) -> None:
-    """Ask the person at the terminal. Raises InputError where the answer is not yes, or nobody is there to ask."""
-    if not someone():
-        raise InputError(f"{otherwise}: nobody is here to ask ({question}); `--yes` does it without asking")
-    if not confirmed(question, given=False):
-        raise InputError(otherwise)
-
-
 def confirmed(question: str, *, given: bool) -> bool:
     """Whether the person at the terminal says yes; also where `--yes` was given or nobody is there to ask."""
     if given or not someone():

@@ -8,6 +8,7 @@ from typing import Any
 from recalld.cli import output
 from recalld.cli.calls import ask
 from recalld.cli.command import Command, Told, here, yes
+from recalld.errors import InputError
 
 VALUES = {"name": "TEXT", "merge": "INTO", "relink": "FOLDER", "purge": ""}
 ACTIONS = {
@@ -35,9 +36,9 @@ def projects(arguments: argparse.Namespace) -> Told:
     """List projects, or change one and list them."""
     if arguments.action is None:
         return Told(ask("projects"), _show)
-    if arguments.action == "purge" and not arguments.yes:
-        question = f"remove project {arguments.project} with all its memories for good?"
-        output.insist(question, otherwise="nothing was removed")
+    question = f"remove project {arguments.project} with all its memories for good?"
+    if arguments.action == "purge" and not output.confirmed(question, given=arguments.yes):
+        raise InputError("nothing was removed")
     value = getattr(arguments, "value", "")
     known = ask(
         "projects-change", writes=True, action=arguments.action, project=arguments.project, value=value, cwd=here()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,12 @@ def upgrade(arguments: argparse.Namespace) -> int:
     """Bring a newer version in."""
     from recalld.install import upgrade as newer
 
-    _tell(newer.upgrade(arguments.source, os.environ), as_json=arguments.json)
+    try:
+        _tell(newer.upgrade(arguments.source, os.environ), as_json=arguments.json)
+    except newer.StepError as error:
+        for line in error.said:
+            print(line, file=sys.stderr)
+        raise
     return 0
 
 

@@ -122,8 +122,12 @@ class WebProcess:
         """It says where it serves, in one line."""
         assert process.stdout
         async for line in process.stdout:
-            self._url, self._state, self._error = line.decode("utf-8", "replace").strip(), "serving", None
-            self._port = int(self._url.rpartition(":")[2] or 0)
+            said = line.decode("utf-8", "replace").strip()
+            if not said.startswith("http://"):  # a library's
+                log.warning("http: %s", said)
+                continue
+            self._url, self._state, self._error = said, "serving", None
+            self._port = int(said.rpartition(":")[2])
             log.info("the HTTP door serves at %s (process %d)", self._url, process.pid)
 
     async def _complaints(self, process: asyncio.subprocess.Process) -> None:

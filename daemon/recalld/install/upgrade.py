@@ -25,8 +25,18 @@ from recalld.install import assets, service, setup
 
 TIMEOUT_S = 900.0
 """For a whole build, over a slow network."""
+LINES = 8
+"""So much of what a failed step said is kept: the cause seldom stands in its last line."""
 
 Kind = Literal["install.sh", "uv", "pipx"]
+
+
+class StepError(UnavailableError):
+    """A step failed. said: the lines before, which tell why."""
+
+    def __init__(self, line: str, said: Sequence[str]) -> None:
+        super().__init__(line)
+        self.said = tuple(said)
 
 
 class Way(NamedTuple):
@@ -112,7 +122,7 @@ def _source() -> Path | None:
 
 
 def _output(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """What a command prints. Raises UnavailableError with the last line that it said."""
+    """What a command prints. Raises StepError, UnavailableError."""
     try:
         done = subprocess.run(
             command, env=dict(environ), cwd=Path.home(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -121,6 +131,13 @@ def _output(command: Sequence[str], environ: Mapping[str, str]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"{command[0]}: {error}") from error
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise UnavailableError(f"{os.path.basename(command[0])}: {said[-1] if said else f'code {done.returncode}'}")
+        raise _failed(os.path.basename(command[0]), done)
     return done.stdout.strip() or "done"
+
+
+def _failed(program: str, done: subprocess.CompletedProcess[str]) -> StepError:
+    """Why a command failed; the line that ends it all is its own, where it is of ours."""
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    ours = bool(said) and said[-1].startswith("recalld: ")
+    line = said.pop().removeprefix("recalld: ") if ours else f"{program} failed with code {done.returncode}"
+    return StepError(line, said[-LINES:])

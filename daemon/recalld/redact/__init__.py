@@ -1,7 +1,8 @@
 """What must not be stored is taken out of texts here, before anything else sees them.
 
-`Redactor.redact` masks secrets as `[redacted:name]`; `clean` cuts what was never meant to be kept: private blocks,
-recalld's own injected blocks (else a memory would be learnt from itself), and characters that no store can hold.
+`Redactor.redact` masks secrets as `[redacted:name]`; `public` cuts what was never meant to be kept: private blocks and
+characters that no store can hold. `clean` also cuts recalld's own injected blocks from what was overheard, else a
+memory would be learnt from itself.
 """
 
 from __future__ import annotations
@@ -131,10 +132,23 @@ _CONTROL = re.compile(
 
 
 def clean(text: str) -> str:
-    """`text` without what must not be captured; always valid Unicode without control characters but tab and newline.
+    """A captured text without what must not be kept: `public`, without blocks that recalld injected.
 
-    Cut are `<private>` blocks (an unclosed one reaches to the end) and blocks that recalld injected, also escaped,
-    quoted or cut off, with single lines quoted from one.
+    Those also where they are escaped, quoted or cut off, with single lines quoted from one.
+    """
+    text = public(text)
+    lowered = text.lower()
+    if "recalld-memory" in lowered:
+        text = _INJECTED_END.sub("", _INJECTED.sub(" ", text))
+    if "(m-" in lowered or "[" in lowered or "not instructions" in lowered:
+        text = _INJECTED_ITEM.sub("", text)
+    return text
+
+
+def public(text: str) -> str:
+    """`text` without `<private>` blocks (an unclosed one reaches to the end): what somebody gives to be kept as it is.
+
+    Always valid Unicode without control characters but tab and newline.
     """
     if _SURROGATE.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -142,11 +156,4 @@ def clean(text: str) -> str:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     text = _CONTROL.sub("", text)
-    lowered = text.lower()
-    if "private" in lowered:
-        text = _PRIVATE.sub(" ", text)
-    if "recalld-memory" in lowered:
-        text = _INJECTED_END.sub("", _INJECTED.sub(" ", text))
-    if "(m-" in lowered or "[" in lowered or "not instructions" in lowered:
-        text = _INJECTED_ITEM.sub("", text)
-    return text
+    return _PRIVATE.sub(" ", text) if "private" in text.lower() else text

@@ -161,7 +161,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise TransientError(f"{path}: another process keeps the database locked") from error
     except apsw.FullError as error:
-        raise TransientError(f"{path}: the disk is full; free some space, nothing is lost meanwhile") from error
+        raise TransientError(f"{path}: the disk is full, nothing was stored; free some space") from error
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise DamagedError(f"{path}: the database is damaged ({error}); `recalld doctor --fix` mends it") from error
     except (apsw.ProtocolError, apsw.IOError, apsw.CantOpenError) as error:

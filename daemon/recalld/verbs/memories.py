@@ -137,8 +137,8 @@ def _changed_since(db: apsw.Connection, memory_id: str, batch: str) -> bool:
 
 
 def sentence(context: Context, text: str) -> str:
-    """`text` as it is stored: cleaned, masked, on one line. Raises InputError for what is no sentence."""
-    content = " ".join(context.redact(redact.clean(text)).split())
+    """`text` as it is stored: without private parts, masked, on one line. Raises InputError for what is no sentence."""
+    content = " ".join(context.redact(redact.public(text)).split())
     if not content:
         raise InputError("the text is empty (what stands in <private> is never stored)")
     if len(content) > MAX_CONTENT_CHARS:
@@ -187,5 +187,5 @@ def living(db: apsw.Connection, reference: str) -> Memory:
 
 def tag_names(context: Context, tags: tuple[str, ...]) -> tuple[str, ...]:
     """Tags as they are stored: masked, lower case, single blanks, none twice."""
-    names = (" ".join(context.redact(redact.clean(tag)).split()).lower()[:MAX_TAG_CHARS] for tag in tags)
+    names = (" ".join(context.redact(redact.public(tag)).split()).lower()[:MAX_TAG_CHARS] for tag in tags)
     return tuple(dict.fromkeys(name for name in names if name))

@@ -35,6 +35,9 @@ from recalld.verbs import (
 )
 from recalld.verbs.context import Context
 
+MAX_INTEGER = (1 << 63) - 1
+"""SQLite's; a larger one is an OverflowError there."""
+
 
 @dataclass(frozen=True)
 class Verb:
@@ -107,6 +110,8 @@ async def call(store: Store, context: Context, name: str, arguments: dict[str, A
         request = msgspec.convert(arguments, verb.request)
     except msgspec.ValidationError as error:
         raise InputError(f"{name}: {error}") from error
+    if large := [value for value in arguments.values() if isinstance(value, int) and abs(value) > MAX_INTEGER]:
+        raise InputError(f"{name}: {large[0]} is larger than any number here")
     if not verb.writes:
         return await store.look(verb.run, context, request)
     result = await store.act(context.actor, context.batch, True, verb.run, context, request)

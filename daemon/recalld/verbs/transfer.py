@@ -118,7 +118,7 @@ def _check(request: Import) -> None:
 
 
 def _masked(context: Context, item: Carried) -> Carried:
-    """`item` with its texts as this store would have kept them: no secret, no block of ours."""
+    """`item` with its texts as this store would have kept them: no secret, nothing private."""
     content = _mask(context, item.content)
     if not content and item.status is not Status.DELETED:
         content = "(masked)"
@@ -151,7 +151,7 @@ def _known_as(context: Context, item: Project) -> Project:
 
 
 def _mask(context: Context, text: str) -> str:
-    return " ".join(context.redact(redact.clean(text)).split())
+    return " ".join(context.redact(redact.public(text)).split())
 
 
 def _outcome(db: apsw.Connection, item: Carried, project_id: int | None) -> Outcome:

@@ -19,13 +19,10 @@ from starlette.types import ASGIApp
 from recalld.errors import RecalldError
 from recalld.web import openapi
 from recalld.web.door import CLIENT_HEADER, SOURCE, Answer, Call, Door
-from recalld.web.guard import Guard, limit
+from recalld.web.guard import PATIENCE_S, Guard, limit
 from recalld.web.mcp_path import McpPath
 from recalld.web.problems import Refusal, refusal
 from recalld.web.routes import JSON, PATHS, ROUTES, Route
-
-BODY_S = 30.0
-"""A body that has not come by then is waited for no longer."""
 
 log = logging.getLogger(__name__)
 
@@ -88,14 +85,14 @@ async def _body(route: Route, request: Request) -> Any:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(BODY_S):
+        async with asyncio.timeout(PATIENCE_S):
             async for part in request.stream():
                 parts.append(part)
                 size += len(part)
                 if size > limit(route.path):
                     raise Refusal(413, f"the body is larger than {limit(route.path)} bytes")
     except TimeoutError as error:
-        raise Refusal(408, f"the body has not come within {BODY_S:g} s") from error
+        raise Refusal(408, f"the body has not come within {PATIENCE_S:g} s") from error
     data = b"".join(parts)
     try:
         return msgspec.json.decode(data, type=route.body) if route.body else data

@@ -38,14 +38,16 @@ def _place(project: str | None) -> dict[str, Any]:
 async def patch(call: Call) -> Answer:
     """Change fields of a memory, if it is still the version that was seen."""
     changed = msgspec.to_builtins(call.body)
-    version = changed.pop("version", None) or _version(call)
-    if version is None:
+    seen = {changed.pop("version", None), _version(call)} - {None}
+    if not seen:
         raise Refusal(428, 'say which version you saw: `version`, or `If-Match: "VERSION"`')
     if changed.get("expires", "") is None:
         changed["expires"] = ""  # the same to the verb; what is None is not sent
     reference = call.path["id"]
     try:
-        return tagged(await call.ask("patch", id=reference, version=version, **changed))
+        if len(seen) > 1:
+            raise ConflictError("`version` and `If-Match` name two versions, and both must be the stored one")
+        return tagged(await call.ask("patch", id=reference, version=seen.pop(), **changed))
     except ConflictError as error:
         current = msgspec.convert(await call.ask("show", id=reference), Memory)
         raise Refusal(409, str(error), current=current) from error

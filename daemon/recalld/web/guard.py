@@ -13,6 +13,8 @@ from recalld.web.problems import Refusal
 
 MAX_BODY_BYTES = 1 << 20
 MAX_IMPORT_BYTES = 64 << 20
+PATIENCE_S = 10.0
+"""The head of a request, or its body, that has not come by then is waited for no longer."""
 REQUESTS_S, WRITES_S = 200, 50
 """So many a second in the long run; twice that at once."""
 
@@ -96,7 +98,7 @@ class Guard:
         path: str = scope["path"]
         if not known and path not in OPEN and not path.startswith(STATIC):
             raise Refusal(401, "needs the header `Authorization: Bearer TOKEN`; `recalld ui` opens a session")
-        if scope["method"] not in ("GET", "HEAD") and not self._writes.takes():
+        if known and scope["method"] not in ("GET", "HEAD") and not self._writes.takes():
             raise Refusal(429, f"more than {WRITES_S} writes a second", retry_s=1)
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > limit(path):

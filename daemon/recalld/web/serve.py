@@ -24,13 +24,15 @@ from recalld.paths import Paths
 from recalld.web import keys
 from recalld.web.app import build
 from recalld.web.door import Door
+from recalld.web.guard import PATIENCE_S
+from recalld.web.peer import is_stranger
 
 ADDRESS = "127.0.0.1"
 """And never another: what is remembered is for this machine alone."""
 BACKLOG = 128
 CONNECTIONS = 256
-HEAD_S = 10.0
-"""A request whose head has not come by then is waited for no longer."""
+CROWD = CONNECTIONS // 2
+"""From so many on, a new connection has to be the owner's, and the one that has been idle longest makes room for it."""
 END_S = 3.0
 NICE = 5
 """Below whatever hooks wait for."""
@@ -134,21 +136,29 @@ def _remove(path: Path) -> None:
 
 
 class Patient(H11Protocol):
-    """The protocol, with an end to its patience: who says nothing, or half of a head, keeps no place for long."""
+    """The protocol, with an end to its patience: who says nothing, or half of a head, keeps no place for long.
+
+    Nor do others keep the owner out: where it is crowded, they are turned away, and whoever is idle makes room.
+    """
 
     _late: asyncio.TimerHandle | None = None
+    _heard = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection begins."""
         super().connection_made(transport)
-        self._late = self.loop.call_later(HEAD_S, transport.close)
+        self._heard = self.loop.time()
+        self._late = self.loop.call_later(PATIENCE_S, transport.close)
+        if len(self.connections) > CROWD:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """More has come."""
+        self._heard = self.loop.time()
         super().data_received(data)
         half = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
         if half and self._late is None:
-            self._late = self.loop.call_later(HEAD_S, self.transport.close)
+            self._late = self.loop.call_later(PATIENCE_S, self.transport.close)
         elif not half:
             self._forget()
 
@@ -156,6 +166,17 @@ class Patient(H11Protocol):
         """It ends."""
         self._forget()
         super().connection_lost(exc)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is no request that waits for its answer."""
+        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
+
+    def _make_room(self) -> None:
+        if self.client and self.server and is_stranger(self.client[1], self.server[1] or 0):
+            self.transport.abort()
+        elif idle := [other for other in self.connections if other is not self and other.idle]:
+            min(idle, key=lambda other: other._heard).transport.abort()
 
     def _forget(self) -> None:
         if self._late:
