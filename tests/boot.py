@@ -29,6 +29,7 @@ from packaging.markers import Marker
 REPOSITORY = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "recalld-tests"
 PACKAGES = "systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,python3-venv,procps,make,git"
+QUIET_S = 10.0
 BUILDING = ("editables", "hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers")
 """What builds recalld's own wheel, and an editable installation."""
 BOOT_S = 60.0
@@ -258,6 +259,26 @@ def survives_stop(booted: Machine) -> None:
     check("the watchdog replaced it", booted.main_pid() != pid, f"after {time.monotonic() - begun:.0f} s")
 
 
+def refuses_a_newer_database(booted: Machine) -> None:
+    """A database that it cannot open: one start for each hook, however long the hook's connection waited."""
+    print("pragma user_version = 99", flush=True)
+    set_to = (
+        "~/.local/share/recalld/venv/bin/python -c \"import sqlite3; db = sqlite3.connect('/home/dev/.local/share/recalld/"
+        "memories.db'); print(db.execute('pragma user_version').fetchone()[0]); db.execute('pragma user_version = {}'); "
+        'db.commit()"'
+    )
+    count = "journalctl --user -u recalld.service --no-pager | grep -c 'written by a newer recalld'"
+    booted.run("systemctl --user stop recalld.service")
+    version = booted.run(set_to.format(99))
+    hook(booted)
+    waited("the refusal", lambda: booted.run(count, check=False) != "0")
+    time.sleep(QUIET_S)  # nothing may happen, which nobody tells of
+    refusals = booted.run(count)
+    check("a hook starts it once, not again and again", refusals == "1", f"{refusals} in {QUIET_S:.0f} s")
+    booted.run(set_to.format(version))
+    check("and with its own database it is back", waited("the memory", lambda: "Tuesdays" in hook(booted)[0]), "yes")
+
+
 def stays_inside(booted: Machine) -> None:
     """A process with the service's own sandbox writes to its folders and nowhere else."""
     print("a script run by the service (ExecStartPost), and the same by hand", flush=True)
@@ -326,6 +347,7 @@ def main() -> int:
             comes_by_the_socket(booted)
             survives_kill(booted)
             survives_stop(booted)
+            refuses_a_newer_database(booted)
             stays_inside(booted)
             survives_reboot(booted)
             leaves(booted, before)

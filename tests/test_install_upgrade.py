@@ -167,7 +167,7 @@ def test_a_header_of_another_version_is_understood(header: str) -> None:
 
 
 def test_going_back_to_an_older_version_makes_no_loop(home: Home) -> None:
-    """It refuses a newer database in one line, with the code that no unit restarts.
+    """B91: It refuses a newer database in one line, with the code that no unit restarts.
 
     Nor does it leave a hook waiting at the service manager's socket, for which that would start it again.
     """
