@@ -37,7 +37,7 @@ def ids(selection: inject.Selection) -> list[str]:
 
 
 def reasons(selection: inject.Selection) -> dict[str, str]:
-    return {entry.id: entry.reason for entry in selection.considered}
+    return {entry.memory: entry.reason for entry in selection.considered}
 
 
 def test_a_block_reads_like_the_contract_says() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import apsw
 import msgspec
 
-from recalld.inject import MAX_UTF16, Considered, Group, Selection, block, estimate_tokens
+from recalld.inject import MAX_UTF16, Group, Selection, block, estimate_tokens
 from recalld.model import Scope, Type, timestamp
 from recalld.scored import COLUMNS, Row, Scored, scored, with_handles
-from recalld.store.injections import Receipt
+from recalld.store.injections import Considered, Receipt
 from recalld.store.turns import Where
 
 AT_ONCE = 3
@@ -60,7 +60,7 @@ def with_questions(selection: Selection, questions: Sequence[Scored]) -> Selecti
     if not fitting:
         return selection
     group = Group(HEADING, tuple(fitting))
-    noted = (Considered(item.id, 0.0, 0.0, given=False, reason=REASON) for item in fitting)
+    noted = (Considered(memory=item.id, score=0.0, similarity=0.0, given=False, reason=REASON) for item in fitting)
     return msgspec.structs.replace(
         selection,
         groups=(*selection.groups, group),

@@ -17,7 +17,7 @@ from recalld.scored import Scored
 from recalld.settings import Settings
 from recalld.store import conflicts, injections, memories, projects, search, turns
 from recalld.store.changes import Vectors
-from recalld.store.injections import Considered, Receipt
+from recalld.store.injections import Receipt
 from recalld.store.turns import Where
 from recalld.transcript.held import given_ids
 
@@ -105,8 +105,7 @@ class Giver:
 
 def partitions(at: Where) -> list[str]:
     """What a question asked there may see."""
-    shared = [search.partition("user", None), search.partition("org", None)]
-    return shared if at.project_id is None else [search.partition("project", at.project_id), *shared]
+    return search.seen_from(() if at.project_id is None else (at.project_id,))
 
 
 def receipt(
@@ -116,12 +115,7 @@ def receipt(
     return Receipt(
         session_id=session_id, project_id=at.project_id, prompt_id=prompt_id, event=event, query=chosen.query,
         at=timestamp(now), tokens=chosen.selection.tokens, ms=round((time.perf_counter() - begun) * 1000, 2),
-        items=tuple(
-            Considered(
-                memory=item.id, score=item.score, similarity=item.similarity, given=item.given, reason=item.reason
-            )
-            for item in chosen.selection.considered
-        ),
+        items=chosen.selection.considered,
     )  # fmt: skip
 
 

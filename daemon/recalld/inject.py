@@ -12,11 +12,12 @@ from recalld.block import GROUPS, HEAD, Group, block, estimate_tokens, size
 from recalld.config import MemoryConfig
 from recalld.model import Scope, Type
 from recalld.scored import SHORT_ID, Scored
+from recalld.store.injections import Considered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HEAD", "NOTHING", "Considered", "Group", "Selection", "block", "estimate_tokens", "for_prompt", "for_start"]
+__all__ = ["HEAD", "NOTHING", "Group", "Selection", "block", "estimate_tokens", "for_prompt", "for_start"]
 
 MAX_UTF16 = 9_400
 """Claude Code replaces more than 10,000 characters by a preview; the contract is 9,500, some of it for what is around."""
@@ -31,16 +32,6 @@ PROGRESS_ITEMS = 3
 """So many notes on where work stopped."""
 USER_ITEMS = 8
 """So many of user scope come before the project's; the others wait behind them."""
-
-
-class Considered(msgspec.Struct, frozen=True):
-    """A memory that was weighed. reason: why it was given, or why not, in a few words."""
-
-    id: str
-    score: float
-    similarity: float
-    given: bool
-    reason: str
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -241,7 +232,10 @@ def _stage(item: Scored, last: Collection[str], own: Collection[str]) -> int:
 
 
 def _considered(item: Scored, reason: str, why: str) -> Considered:
-    return Considered(item.id, round(item.score, 4), round(item.similarity, 4), not reason, reason or why)
+    return Considered(
+        memory=item.id, score=round(item.score, 4), similarity=round(item.similarity, 4), given=not reason,
+        reason=reason or why,
+    )  # fmt: skip
 
 
 def _selection(

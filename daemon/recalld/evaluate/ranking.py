@@ -37,7 +37,7 @@ class Ranked(msgspec.Struct, frozen=True):
         if self.silent:
             return []
         selection = inject.for_prompt(self.items, (), 0, config, self.vectors)
-        return [item.id for item in selection.considered if item.given]
+        return [item.memory for item in selection.considered if item.given]
 
 
 def rank(

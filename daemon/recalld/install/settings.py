@@ -92,7 +92,7 @@ def add_hooks(path: Path, wanted: Mapping[str, Entry], backups: Path) -> shared_
             return text
         return _insert(_without_ours(text, path), wanted)
 
-    return shared_file.rewrite(path, edit, lambda target, data: _back_up(target, data, backups))
+    return shared_file.rewrite(path, edit, lambda target, data: shared_file.keep(data, _backup(target, backups)))
 
 
 def remove_hooks(path: Path, backups: Path) -> shared_file.Outcome:
@@ -189,12 +189,3 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 def _backup(target: Path, backups: Path) -> Path:
     """Where the copy of `target` from before our first change is kept; one for each settings file."""
     return backups / f"claude-settings-{hashlib.sha256(os.fsencode(target)).hexdigest()[:8]}.json"
-
-
-def _back_up(target: Path, data: bytes, backups: Path) -> None:
-    copy = _backup(target, backups)
-    if copy.exists():
-        return
-    backups.mkdir(mode=0o700, parents=True, exist_ok=True)
-    copy.touch(mode=0o600)
-    copy.write_bytes(data)
