@@ -368,7 +368,8 @@ def test_ten_megabytes_arrive_and_are_kept(hook: Hook) -> None:
     data = json.dumps({"last_assistant_message": "x" * 10_000_000}).encode()
     with serving(hook.socket, answering(b"{}", seen)):
         hook("stop", str(hook.socket), data=data)
-    assert [len(request.partition(b"\n")[2]) for request in seen or hook.spooled()] == [len(data)]
+    # Where the deadline ended the sending, the daemon got a part of it, and the spool has all.
+    assert len(data) in [len(request.partition(b"\n")[2]) for request in (*seen, *hook.spooled())]
     hook.socket.unlink()
     hook("stop", str(hook.socket), data=data)
     assert hook.spooled()[-1].partition(b"\n")[2] == data
