@@ -99,13 +99,13 @@ class Wire:
         self.process.stdin.write((data.encode() if isinstance(data, str) else data) + b"\n")
         self.process.stdin.flush()
 
-    def answer(self, number: int) -> dict[str, Any]:
-        """The answer to request `number`."""
+    def answer(self, number: int | str | None) -> dict[str, Any]:
+        """The answer to request `number`; None: to what had none."""
         assert self.process.stdout
         while line := self.process.stdout.readline():
             self.lines.append(line)
             said: dict[str, Any] = json.loads(line)
-            if said.get("id") == number:
+            if said.get("id", "") == number:
                 return said
         raise AssertionError(f"no answer to {number}: {self.process.communicate()}")
 

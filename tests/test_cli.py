@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from recalld import __version__
 from recalld.cli import command as cli_command
 from recalld.cli import main, output
 from recalld.model import Scope, Status, Type
+from test_limits import mounted
 
 MEMORY_FIELDS = {
     "id", "scope", "project", "type", "content", "tags", "source", "origin", "source_session", "confidence", "status",
@@ -104,8 +106,32 @@ def test_projects_are_named_merged_and_purged(served: Home) -> None:
 
 
 def test_undo_says_that_there_is_nothing(served: Home) -> None:
-    """Nothing was learnt, so nothing is taken back."""
-    assert "nothing to undo" in failed(served.run("undo"))
+    """Nothing was learnt, so nothing is taken back; what was added by hand goes another way."""
+    memory(served, "The shop sells tea.")
+    assert "nothing to undo: that is for what was learnt; `recalld delete ID`" in failed(served.run("undo"))
+
+
+def test_an_export_counts_what_it_holds_and_an_import_what_it_adds(served: Home, tmp_path: Path) -> None:
+    """The mark of what was deleted is no memory."""
+    memory(served, "The shop sells tea.")
+    file = tmp_path / "all.json"
+    assert served.run("export", "--output", str(file)).stdout == f"1 memory in {file}\n"
+    assert "1 memory was added" in Home(tmp_path / "other").run("import", str(file)).stdout
+    served.json("delete", memory(served, "The shop sells milk."))
+    assert served.run("export", "--output", str(file)).stdout == f"1 memory in {file}, and the marks of 1 deleted\n"
+    rehearsed = served.run("import", str(file), "--dry-run").stdout
+    assert "  known: The shop sells tea." in rehearsed and rehearsed.count("known: ") == 1
+
+
+def test_an_export_onto_a_full_disk_names_the_file_and_leaves_what_was_there(home: Home, tmp_path: Path) -> None:
+    memory(home, "The shop sells tea.")
+    file = tmp_path / "disk" / "all.json"
+    with mounted(file.parent, "-t", "tmpfs", "-o", "size=64k", "tmpfs"):
+        with file.open("wb", buffering=0) as ballast, pytest.raises(OSError, match="space"):
+            while True:
+                ballast.write(bytes(4096))
+        assert failed(home.run("export", "--output", str(file))) == f"recalld: {file}: No space left on device\n"
+        assert [found.name for found in file.parent.iterdir()] == ["all.json"]
 
 
 def test_pause_and_resume(served: Home) -> None:

@@ -123,6 +123,7 @@ def test_what_waits_is_answered_by_id(served: Home) -> None:
     ("words", "sentence"),
     [
         (["resolve", "7", "--keep", "A"], "no open conflict 7"),
+        (["resolve", "9" * 23, "--keep", "A"], "is larger than any number here"),
         (["restore", "abcdef"], "no memory m-abcdef"),
         (["tag", "abcdef", "x"], "no memory m-abcdef"),
         (["tags", "rename", "a", "b"], "no memory here has the tag a"),

@@ -219,6 +219,23 @@ def test_forty_columns_are_enough(home: Home, daemon: Daemon) -> None:
             assert len([line for line in shown.splitlines() if "tea in" in line or "green tea" in line]) >= 1, shown
 
 
+def test_a_list_on_a_terminal_shows_the_beginning_of_what_is_long(home: Home, daemon: Daemon) -> None:
+    """And only the number of many conflicts; pipes and --json get each text whole."""
+    text = "We wrote it down. " + "word " * 700
+    kept = memory(home, text)
+    others = [memory(home, f"The shelf of {thing} is painted.") for thing in ("cups", "tins", "jars", "pans")]
+    with contextlib.closing(sqlite3.connect(home.paths.database)) as db, db:
+        at = "2026-01-01T00:00:00.000Z"
+        db.executemany("insert or ignore into conflicts (older, newer, opened_at) values (?, ?, ?)",
+                       [(kept, other, at) for other in others])  # fmt: skip
+    shown = " ".join(typed(command("list"), home, [("", "5 memories")]).split())
+    assert shown.count("word") < 100
+    assert "more characters: `recalld show`)" in shown
+    assert "(in conflict with 4 others)" in shown
+    assert home.run("list").stdout.count("word") == 700
+    assert {row["id"]: row["content"] for row in home.json("list")}[kept] == text.strip()
+
+
 # --- questions ---
 
 

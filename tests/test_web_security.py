@@ -239,18 +239,19 @@ def test_strangers_do_not_use_up_what_the_owner_may_ask() -> None:
     """And whoever writes too often may still read."""
     guard = Guard(served, keys.Keys("owner", lambda: 0.0), 80, lambda: 0.0)
 
-    def status(method: str, authorization: str) -> int:
+    def status(method: str, authorization: str, path: str = "/memories") -> int:
         headers = [(b"host", b"127.0.0.1:80"), (b"authorization", authorization.encode())]
         sent: list[Any] = []
 
         async def send(message: Any) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": method, "path": "/memories", "headers": headers}
+        scope = {"type": "http", "method": method, "path": path, "headers": headers}
         asyncio.run(guard(scope, None, send))  # type: ignore[arg-type]
         return int(sent[0]["status"])
 
-    assert [status("GET", "Bearer x") for _ in range(2 * REQUESTS_S)] == [401] * 2 * REQUESTS_S
+    assert [status("POST", "Bearer x", "/login") for _ in range(REQUESTS_S)] == [200] * REQUESTS_S
+    assert [status("GET", "Bearer x") for _ in range(REQUESTS_S)] == [401] * REQUESTS_S
     assert status("GET", "Bearer x") == 429
     assert [status("POST", "Bearer owner") for _ in range(2 * WRITES_S)] == [200] * 2 * WRITES_S
     assert status("POST", "Bearer owner") == 429
@@ -383,13 +384,18 @@ said, held = sys.argv[3].encode(), []
 for _ in range(300):
     try:
         held.append(socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=5))
-        held[-1].sendall(said)
+        if said:  # and wait until the body is waited for
+            held[-1].sendall(said)
+            held[-1].recv(100)
     except OSError:  # turned away
         pass
 print("there", flush=True)
 sys.stdin.read()
 """
-HALF = "POST /login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{{"
+HALF = (
+    "POST /login HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+    "Expect: 100-continue\r\n\r\n"
+)
 
 
 @linux
@@ -417,7 +423,8 @@ def test_half_a_head_and_half_a_body_are_ended_alike(web: Web) -> None:
         socket.create_connection(("127.0.0.1", web.port), timeout=PATIENCE_S) as body,
     ):
         head.sendall(b"GET /memories HTTP/1.1\r\n")
-        body.sendall(HALF.format(port=web.port).encode())
+        body.sendall(HALF.format(port=web.port).encode() + b"{")
+        assert body.recv(1000).startswith(b"HTTP/1.1 100 ")
         assert head.recv(1000) == b""
         head.close()
         body.settimeout(PATIENCE_S / 3)

@@ -38,15 +38,20 @@ def export(arguments: argparse.Namespace) -> Told | int:
         from recalld.carried import schema
 
         return Told(schema(), output.print_json)
-    first = _page(arguments.project)
+    first, deleted = _page(arguments.project), 0
     with output.progress("exporting", first["total"] if arguments.output else 0) as tick:
 
         def following(after: int) -> dict[str, Any]:
             page = _page(arguments.project, after)
+            return counted(page)
+
+        def counted(page: dict[str, Any]) -> dict[str, Any]:
+            nonlocal deleted
             tick(len(page["memories"]))
+            deleted += sum(memory["status"] == "deleted" for memory in page["memories"])
             return page
 
-        tick(len(first["memories"]))
+        counted(first)
         plain = arguments.output is None and not output.wide()
         items = export_text.items(first, following)
         lines = export_text.SHAPES[arguments.format](first["head"], items, plain=plain)
@@ -55,8 +60,10 @@ def export(arguments: argparse.Namespace) -> Told | int:
                 print(line)
             return 0
         _write(arguments.output, lines)
-    line = f"{output.plural(first['total'], 'memory', 'memories')} in {arguments.output}"
-    return Told({"path": str(arguments.output), "memories": first["total"]}, lambda _: print(line))
+    gone = f", and the marks of {deleted:,} deleted" if deleted else ""
+    line = f"{output.plural(first['total'] - deleted, 'memory', 'memories')} in {arguments.output}{gone}"
+    told = {"path": str(arguments.output), "memories": first["total"], "deleted": deleted}
+    return Told(told, lambda _: print(line))
 
 
 def _page(project: str | None, after: int | None = None) -> dict[str, Any]:
@@ -73,9 +80,11 @@ def _write(path: Path, lines: Iterator[str]) -> None:
         with open(handle, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
@@ -127,7 +136,7 @@ def _import_file(path: Path, *, dry_run: bool) -> Told:
 
 
 def _say_imported(told: dict[str, Any]) -> None:
-    print(_report(told, "would be" if told["dry_run"] else "were"))
+    print(_report(told))
     _say_items(told)
 
 
@@ -161,7 +170,7 @@ def _adopt(found: dict[str, list[Any]], left_out: dict[str, int], **given: Any) 
 
 
 def _say_adopted(told: dict[str, Any]) -> None:
-    were = "would be" if told["dry_run"] else "were"
+    were = output.were(told["added"], dry_run=told["dry_run"])
     waiting = f" ({told['pending']:,} wait in the inbox)" if told["pending"] else ""
     print(f"{told['source']}: {output.plural(told['added'], 'memory', 'memories')} {were} added{waiting}, "
           f"{told['updated']:,} brought up to date; {told['known']:,} known already")  # fmt: skip
@@ -173,16 +182,17 @@ def _say_adopted(told: dict[str, Any]) -> None:
 
 
 def _say_items(told: dict[str, Any]) -> None:
-    """Each item of a dry run with its outcome."""
-    items = told.get("items", [])
+    """Each item of a dry run with its outcome; what was deleted there has nothing to show."""
+    items = [item for item in told.get("items", ()) if item["content"]]
     for item in items[:SHOWN]:
-        print(f"  {item['outcome']}: {output.safe(item['content'] or '(deleted)')}")
+        print(f"  {item['outcome']}: {output.safe(item['content'])}")
     if len(items) > SHOWN:
         print(f"  and {len(items) - SHOWN:,} more; --json shows all")
 
 
-def _report(counts: dict[str, int], were: str) -> str:
+def _report(counts: dict[str, Any]) -> str:
     new = output.plural(counts["projects"], "new project")
+    were = output.were(counts["added"], dry_run=counts["dry_run"])
     parts = [
         f"{output.plural(counts['added'], 'memory', 'memories')} {were} added ({new}), {counts['updated']:,} brought up to date"
     ]

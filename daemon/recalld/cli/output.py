@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from recalld.errors import InputError
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -25,6 +23,10 @@ PIPE_WIDTH = 110
 """Columns where no terminal says how many it has."""
 NARROW = 64
 SHORT_DIGITS = 6
+MOST_CHARS = 300
+"""Of a memory in a list on a terminal."""
+MOST_IDS = 3
+"""In a remark; of more, only the number is told."""
 STYLES = {
     "fact": "blue",
     "preference": "magenta",
@@ -147,6 +149,11 @@ def plural(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def were(number: int, *, dry_run: bool) -> str:
+    """The verb behind so many things to which something is done."""
+    return "would be" if dry_run else "was" if number == 1 else "were"
+
+
 def utc_now() -> datetime:
     """The clock of the command line."""
     return datetime.now(UTC)
@@ -175,11 +182,12 @@ def memory_table(rows: Sequence[Row], now: datetime, short: dict[str, str], meas
 
 def described(row: Row, short: dict[str, str]) -> Text:
     """The content, and behind it what is notable: status, conflict, end, tags."""
-    line = text(row["content"] or "(deleted)")
+    line = text(_first(row["content"]) or "(deleted)")
     if row["status"] != "active":
         line.append(f"  [{row['status']}]", style="yellow")
     if row["conflicts"]:
-        others = ", ".join(short.get(other, other[: len("m-") + SHORT_DIGITS]) for other in row["conflicts"])
+        ids = [short.get(other, other[: len("m-") + SHORT_DIGITS]) for other in row["conflicts"]]
+        others = ", ".join(ids) if len(ids) <= MOST_IDS else f"{len(ids)} others"
         line.append(f"  (in conflict with {others})", style="red")
     if row["confidence"] < 0.6:
         line.append("  (unsure)", style="yellow")
@@ -188,6 +196,14 @@ def described(row: Row, short: dict[str, str]) -> Text:
     if row["tags"]:
         line.append(safe("  " + " ".join(f"#{tag}" for tag in row["tags"])), style="dim")
     return line
+
+
+def _first(content: str) -> str:
+    """As much of a long content as a list on a terminal has room for; files and pipes get it whole."""
+    if len(content) <= MOST_CHARS + 50 or not (sys.stdout and sys.stdout.isatty()):
+        return content
+    kept = content[:MOST_CHARS].rstrip()
+    return f"{kept}... ({len(content) - len(kept):,} more characters: `recalld show`)"
 
 
 @contextlib.contextmanager

@@ -91,14 +91,16 @@ def maintain(arguments: argparse.Namespace) -> Told:
     else:
         with output.waiting("backing up, checking, cleaning up"):
             answer = ask("maintain", writes=not arguments.dry_run, timeout_s=LONG_S, dry_run=arguments.dry_run)
-        lines = _report(answer, "would be" if arguments.dry_run else "were")
+        lines = _report(answer, dry_run=arguments.dry_run)
     return Told(answer, lambda _: print("\n".join(lines)))
 
 
-def _report(report: dict[str, Any], were: str) -> list[str]:
+def _report(report: dict[str, Any], *, dry_run: bool) -> list[str]:
     short = output.shortened(row["id"] for row in report["archived"])
     lines = [f"  {output.safe(row['content'])} ({short[row['id']]})" for row in report["archived"]]
-    lines.insert(0, f"{output.plural(len(report['archived']), 'memory', 'memories')} {were} archived")
+    archived, were = len(report["archived"]), output.were(2, dry_run=dry_run)
+    first = f"{output.plural(archived, 'memory', 'memories')} {output.were(archived, dry_run=dry_run)} archived"
+    lines.insert(0, first)
     for digest in report["summaries"]:
         members = output.plural(len(digest["members"]), "memory", "memories")
         lines.append(f"{members} about {output.safe(digest['topic'])} {were} put into one summary:")

@@ -8,8 +8,12 @@ import os
 import re
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from io import BufferedReader, TextIOWrapper
 from typing import IO, cast
+
+from recalld.mcp.refusing import refusal, too_long
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """A longer message is not read; the largest that a tool takes is a fraction of it."""
@@ -24,8 +28,8 @@ class Wire:
     """
 
     def __init__(self) -> None:
-        self.lines = Lines(os.fdopen(os.dup(0), "rb"))
-        self.out = TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8", newline="\n")
+        self.out = Answers(TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8", newline="\n"))
+        self.lines = Lines(os.fdopen(os.dup(0), "rb"), self.out.write)
         silence = os.open(os.devnull, os.O_RDWR)
         os.dup2(silence, 0)
         try:
@@ -35,20 +39,41 @@ class Wire:
         os.close(silence)
 
 
-class Lines:
-    """The client's messages, one a line; one that is too long is an empty one, and lone surrogates are replaced."""
+class Answers:
+    """What goes to the client, from whichever thread: one line after the other."""
 
-    def __init__(self, stream: BufferedReader) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIOWrapper) -> None:
+        self._stream, self._one = stream, threading.Lock()
+
+    def write(self, line: str) -> None:
+        """Send a line."""
+        with self._one:
+            self._stream.write(line)
+            self._stream.flush()
+
+    def flush(self) -> None:
+        """Nothing is ever left."""
+
+
+class Lines:
+    """The client's messages, one a line, with lone surrogates replaced. What is no message is refused here."""
+
+    def __init__(self, stream: BufferedReader, answer: Callable[[str], None]) -> None:
+        self._stream, self._answer = stream, answer
 
     def readline(self) -> str:
-        """The next line; empty at the end."""
-        line = self._stream.readline(MAX_LINE_BYTES)
-        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = self._stream.readline(MAX_LINE_BYTES)
-            return "\n"
-        return mended(line.decode("utf-8", "replace"))
+        """The next message; empty at the end."""
+        while line := self._stream.readline(MAX_LINE_BYTES):
+            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                self._answer(too_long(line, MAX_LINE_BYTES))
+                while line and not line.endswith(b"\n"):
+                    line = self._stream.readline(MAX_LINE_BYTES)
+            elif line.strip():
+                text = mended(line.decode("utf-8", "replace"))
+                if (refused := refusal(text)) is None:
+                    return text
+                self._answer(refused)
+        return ""
 
 
 _ESCAPES = re.compile(
@@ -81,8 +106,6 @@ async def _serve(wire: Wire, project: str | None, client: str | None) -> None:
 
     given = Served(client, named(project, os.getcwd()) if project else None)
     server = build(lambda _: given)
-    async with stdio_server(anyio.wrap_file(cast("IO[str]", wire.lines)), anyio.wrap_file(wire.out)) as (
-        incoming,
-        outgoing,
-    ):
+    lines, answers = (anyio.wrap_file(cast("IO[str]", stream)) for stream in (wire.lines, wire.out))
+    async with stdio_server(lines, answers) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -99,7 +99,9 @@ def undo(db: apsw.Connection, context: Context, request: Undo) -> Undone:
            and batch not in (select value from meta where key glob 'undone:*') order by history_id desc limit 1"""
     ).get
     if batch is None:
-        raise InputError("there is nothing to undo")
+        raise InputError(
+            "there is nothing to undo: that is for what was learnt; `recalld delete ID` removes what was added"
+        )
     steps: Sequence[tuple[Any, ...]] = db.execute(
         """select memory, action, content, status from history
            where batch = ? group by memory having history_id = min(history_id)""",

@@ -43,14 +43,17 @@ async def patch(call: Call) -> Answer:
         raise Refusal(428, 'say which version you saw: `version`, or `If-Match: "VERSION"`')
     if changed.get("expires", "") is None:
         changed["expires"] = ""  # the same to the verb; what is None is not sent
-    reference = call.path["id"]
+    if len(seen) > 1:
+        raise await _stale(call, "`version` and `If-Match` name two versions, and both must be the stored one")
     try:
-        if len(seen) > 1:
-            raise ConflictError("`version` and `If-Match` name two versions, and both must be the stored one")
-        return tagged(await call.ask("patch", id=reference, version=seen.pop(), **changed))
+        return tagged(await call.ask("patch", id=call.path["id"], version=seen.pop(), **changed))
     except ConflictError as error:
-        current = msgspec.convert(await call.ask("show", id=reference), Memory)
-        raise Refusal(409, str(error), current=current) from error
+        raise await _stale(call, str(error)) from error
+
+
+async def _stale(call: Call, line: str) -> Refusal:
+    """The refusal for who saw another version, with the one that is there."""
+    return Refusal(409, line, current=msgspec.convert(await call.ask("show", id=call.path["id"]), Memory))
 
 
 def _version(call: Call) -> int | None:

@@ -142,19 +142,20 @@ class Patient(H11Protocol):
     """
 
     _late: asyncio.TimerHandle | None = None
-    _heard = 0.0
+    heard = 0.0
+    """When, by the loop's clock, it last said anything."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection begins."""
         super().connection_made(transport)
-        self._heard = self.loop.time()
+        self.heard = self.loop.time()
         self._late = self.loop.call_later(PATIENCE_S, transport.close)
         if len(self.connections) > CROWD:
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """More has come."""
-        self._heard = self.loop.time()
+        self.heard = self.loop.time()
         super().data_received(data)
         half = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
         if half and self._late is None:
@@ -175,8 +176,10 @@ class Patient(H11Protocol):
     def _make_room(self) -> None:
         if self.client and self.server and is_stranger(self.client[1], self.server[1] or 0):
             self.transport.abort()
-        elif idle := [other for other in self.connections if other is not self and other.idle]:
-            min(idle, key=lambda other: other._heard).transport.abort()
+            return
+        others = (other for other in self.connections if isinstance(other, Patient) and other is not self)
+        if idle := [other for other in others if other.idle]:
+            min(idle, key=lambda other: other.heard).transport.abort()
 
     def _forget(self) -> None:
         if self._late:
