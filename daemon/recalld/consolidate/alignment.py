@@ -11,8 +11,13 @@ from recalld.statement import HARD, Atom, Statement, words
 
 TOPIC_SHARE = 0.5
 """How much of one subject the other has to name for both to speak of the same thing."""
+OPPOSITE_SHARE = 0.6
+"""How much they share where one denies the other."""
 RELATED_SHARE = 0.3
 """From this shared part on two statements belong together."""
+
+
+_Y = {"i": "y", "y": "i"}  # copied, copy
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -85,13 +90,18 @@ class Pair:
         """Whether each names most of the other's subject, where it has one."""
         return all(share is None or share >= TOPIC_SHARE for share in self._subjects())
 
+    @property
+    def hard_mismatch(self) -> bool:
+        """Whether each has a number or name of its own."""
+        return any(chunk.hard for chunk in self.only_new) and any(chunk.hard for chunk in self.only_old)
+
     def _subjects(self) -> tuple[float | None, float | None]:
         return covered_share(self.new, self.old, "head"), covered_share(self.old, self.new, "head")
 
 
 def weight(atoms: Sequence[Atom]) -> float:
-    """Words count one, Chinese characters half (a word has about two)."""
-    return sum(0.5 if atom.kind == "han" else 1.0 for atom in atoms)
+    """Words count one, Chinese characters half (a word has about two), marks nothing."""
+    return sum(0.5 if atom.kind == "han" else 1.0 for atom in atoms if not atom.marked)
 
 
 def chunks(one: Statement, other: Statement) -> list[Chunk]:
@@ -99,7 +109,7 @@ def chunks(one: Statement, other: Statement) -> list[Chunk]:
     chunks: list[list[Atom]] = []
     last = -2
     for index, atom in enumerate(one.atoms):
-        if has(one.atoms, index, other):
+        if atom.marked or has(one.atoms, index, other):
             continue
         together = index == last + 1 and chunks[-1][-1].joint == atom.joint and chunks[-1][-1].place == atom.place
         if together and (atom.kind == "han") == (chunks[-1][-1].kind == "han"):
@@ -125,7 +135,10 @@ def has(atoms: Sequence[Atom], index: int, other: Statement) -> bool:
     """Whether `other` has the atom at `index`; a Chinese character counts with a neighbour only."""
     atom = atoms[index]
     if atom.kind != "han":
-        return atom.text in other.texts or any(version_of(atom.text, text) for text in other.texts)
+        if atom.kind == "number" and not _counted(atoms, index, other.atoms):
+            return False
+        forms = {atom.text, atom.text[:-1] + _Y.get(atom.text[-1:], "?")}
+        return bool(forms & other.texts) or any(version_of(atom.text, text) for text in other.texts)
     before = atoms[index - 1] if index and atoms[index - 1].run == atom.run else None
     after = atoms[index + 1] if index + 1 < len(atoms) and atoms[index + 1].run == atom.run else None
     if before is None and after is None:
@@ -135,6 +148,21 @@ def has(atoms: Sequence[Atom], index: int, other: Statement) -> bool:
     )
 
 
+def _counted(atoms: Sequence[Atom], index: int, other: Sequence[Atom]) -> bool:
+    """Whether the number at `index`, where both have it, stands in `other` as often: in "module 7 has 7 tests" it is two.
+
+    Where both name numbers in the subject, those are compared with those only.
+    """
+    heads = [any(one.kind == "number" and one.place == "head" for one in side) for side in (atoms, other)]
+    here = atoms[index]
+
+    def alike(one: Atom) -> bool:
+        return one.text == here.text and (not all(heads) or (one.place == "head") is (here.place == "head"))
+
+    found, earlier = sum(map(alike, other)), sum(map(alike, atoms[:index]))
+    return found > earlier or not any(one.text == here.text for one in other)
+
+
 def version_of(short: str, long: str) -> bool:
     """Whether `long` is a more precise version number than `short`: 3 and 3.12."""
     return short[:1].isdigit() and long.startswith(short + ".") and long[len(short) + 1 :].replace(".", "").isdigit()
@@ -142,7 +170,7 @@ def version_of(short: str, long: str) -> bool:
 
 def covered_share(one: Statement, other: Statement, place: str) -> float | None:
     """The part of the atoms of `one` at `place` that `other` has anywhere, 0..1; None where there are none."""
-    part = [atom for atom in one.atoms if atom.place == place]
+    part = [atom for atom in one.atoms if atom.place == place and not atom.marked]
     if not part:
         return None
     missing = {id(atom) for chunk in chunks(one, other) for atom in chunk.atoms}

@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from recalld.consolidate.alignment import RELATED_SHARE, TOPIC_SHARE, Chunk, Pair, version_of, weight
+from recalld.consolidate.alignment import OPPOSITE_SHARE, RELATED_SHARE, TOPIC_SHARE, Chunk, Pair, version_of, weight
+from recalld.consolidate.opposites import (
+    against,
+    denied_twice,
+    ends_of_range,
+    narrows,
+    nothing_else,
+    only_turned,
+    roles_exchanged,
+)
 from recalld.consolidate.revision import one_work, revised
 from recalld.consolidate.values import other_value, replaceable
 from recalld.statement import HARD, Statement, parse
@@ -21,7 +30,6 @@ PARAPHRASE_COSINE = 0.8
 """From here on the same statement in other words, if half of the words are shared and nothing hard differs."""
 NAMED_WORDS = 2
 """So many plain words of the older one, denied by the newer, name it."""
-OPPOSITE_SHARE = 0.6
 AGREED_SHARE = 0.75
 AGREED_COSINE = 0.5
 TRANSLATED_COSINE = 0.55
@@ -80,9 +88,17 @@ def _relation(pair: Pair, cosine: float) -> Relation:
     if _elsewhere(new.environments, old.environments) or _elsewhere(new.platforms, old.platforms):
         return related
     here = new.environments == old.environments
+    if marks := against(new, old):
+        value = all(mark.kind == "trait" for mark in marks)
+        contrary = Relation.DIFFERS if value else Relation.OPPOSES
+        return contrary if here and only_turned(pair, marks) else related
+    if marks := denied_twice(new, old):
+        return Relation.SAME if here and nothing_else(pair, marks) else related
+    if roles_exchanged(new, old) or ends_of_range(new, old):
+        return related
     if _opposed(pair):
-        against = pair.share >= OPPOSITE_SHARE and pair.total_share >= RELATED_SHARE and pair.subjects_meet
-        return Relation.OPPOSES if against and not _hard_mismatch(pair) else related
+        meant = pair.share >= OPPOSITE_SHARE and pair.total_share >= RELATED_SHARE and pair.subjects_meet
+        return Relation.OPPOSES if meant and not pair.hard_mismatch else related
     if _corrects(pair):
         return Relation.DIFFERS if here and pair.share >= OPPOSITE_SHARE and pair.subjects_meet else related
     if here and _translated(pair, cosine):
@@ -103,7 +119,7 @@ def _same(pair: Pair, cosine: float) -> Relation | None:
     extra_new = [chunk for chunk in pair.only_new if chunk.weight >= 1]
     extra_old = [chunk for chunk in pair.only_old if chunk.weight >= 1]
     if not extra_new and not extra_old:
-        return None if _swapped(pair) else Relation.SAME
+        return None if _swapped(pair) else _bounded(pair)
     if not extra_old:
         return _refines(pair, extra_new)
     if all(atom.kind == "number" and not atom.positive for chunk in extra_new for atom in chunk.atoms):
@@ -113,6 +129,13 @@ def _same(pair: Pair, cosine: float) -> Relation | None:
     if (reworded or _both_agree(pair, cosine)) and not any(chunk.hard for chunk in extra_new + extra_old):
         return Relation.SAME
     return None
+
+
+def _bounded(pair: Pair) -> Relation:
+    """What the same words are where only one side sets a bound: "only", "at least"."""
+    if narrows(pair.new, pair.old):
+        return Relation.REFINES
+    return Relation.COVERED if narrows(pair.old, pair.new) else Relation.SAME
 
 
 def _both_agree(pair: Pair, cosine: float) -> bool:
@@ -165,10 +188,6 @@ def _corrects(pair: Pair) -> bool:
     return any(old.get(atom.text, atom.positive) is not atom.positive for atom in new)
 
 
-def _hard_mismatch(pair: Pair) -> bool:
-    return any(c.hard for c in pair.only_new) and any(c.hard for c in pair.only_old)
-
-
 def _names_old_value(pair: Pair) -> bool:
     """Whether the newer one denies a value of the older one and puts another in its place."""
     if not any(atom.positive and atom.place != "head" for atom in pair.new.atoms):
@@ -182,9 +201,20 @@ def _names_old_value(pair: Pair) -> bool:
 
 def _swapped(pair: Pair) -> bool:
     """Whether what is subject here is said of the other there: "A calls B", "B calls A"."""
+    for passive, active in ((pair.new, pair.old), (pair.old, pair.new)):
+        doers = _doers(passive) - _doers(active)
+        if doers & _names(active, head=True):
+            return False
+        if doers & _names(active, head=False) and _names(active, head=True) & _names(passive, head=True):
+            return True
     head_new, tail_new = _names(pair.new, head=True), _names(pair.new, head=False)
     head_old, tail_old = _names(pair.old, head=True), _names(pair.old, head=False)
     return bool(head_new & tail_old and head_old & tail_new) and not head_new & head_old
+
+
+def _doers(statement: Statement) -> frozenset[str]:
+    """By or from whom it is: "called by the scheduler"."""
+    return frozenset(text for mark in statement.marks.found if mark.text in {"by", "from"} for text in mark.of)
 
 
 def _names(statement: Statement, *, head: bool) -> set[str]:

@@ -71,6 +71,8 @@ class Judgement:
             return None
         if (self._says_change() and memory.type is Type.PROGRESS) or self._confirms(memory):
             return None
+        if self._ends_otherwise(memory):
+            return None
         if self.hedged and memory.confidence >= CERTAIN:
             return Drop(reason="a guess about something known", content=self.candidate.content)
         firmer = memory.confidence < CERTAIN <= self.candidate.confidence
@@ -84,6 +86,10 @@ class Judgement:
     def _confirms(self, memory: Memory) -> bool:
         """Whether a person asks by hand for what waits to be confirmed."""
         return memory.status is Status.PENDING and self.candidate.explicit and self.candidate.origin is Origin.USER
+
+    def _ends_otherwise(self, memory: Memory) -> bool:
+        """Whether a person says by hand that what `memory` says holds for another time."""
+        return self.candidate.explicit and self.candidate.expires_at != memory.expires_at
 
     def _left_behind(self, change: Touch | Update | Drop) -> list[Change]:
         """What the memory said again ("we are back on A") takes the place of."""
@@ -196,7 +202,7 @@ class Judgement:
     def _replaced(self) -> list[Memory]:
         """What the candidate takes the place of: the waiting one that it confirms, and what it says has changed."""
         reach = [(m, s, c) for m, s, c in self.found if m.scope is self.candidate.scope and not newer(m, self.now)]
-        confirmed = [m for m, _, c in reach if c.relation in REPEATS and self._confirms(m)]
+        confirmed = [m for m, _, c in reach if c.relation in REPEATS and (self._confirms(m) or self._prolongs(m, c))]
         here = [(m, s, c) for m, s, c in reach if m.status is Status.ACTIVE]
         if self.candidate.type is Type.PROGRESS:
             return [
@@ -211,6 +217,12 @@ class Judgement:
             loose = [(fit, m) for fit, m in loose if m.type not in {Type.LESSON, Type.PROGRESS}]
             changed = [max(loose, key=lambda item: item[0])[1]] if loose else []
         return [*confirmed, *changed]
+
+    def _prolongs(self, memory: Memory, comparison: Comparison) -> bool:
+        """Whether the candidate is `memory` with another end, or more precise and without one."""
+        whole = comparison.relation is Relation.SAME
+        lasting = comparison.relation is Relation.REFINES and self.candidate.expires_at is None
+        return self._ends_otherwise(memory) and (whole or lasting)
 
     def left_over(self, changes: Sequence[Change]) -> list[Change]:
         """What stays true of memories that `changes` supersede, where only one clause of them names what has changed."""

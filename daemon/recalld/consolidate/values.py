@@ -102,7 +102,14 @@ def _same_predicate(pair: Pair) -> bool:
 
 def _one_kind(new: Sequence[Chunk], old: Sequence[Chunk]) -> bool:
     """Not a number on one side and only names on the other."""
-    return bool(_numbers(new)) == bool(_numbers(old)) or not (any(c.hard for c in new) and any(c.hard for c in old))
+    if not (any(chunk.hard for chunk in new) and any(chunk.hard for chunk in old)):
+        return True
+    return _named(new) == _named(old) or bool(_numbers(new)) == bool(_numbers(old))
+
+
+def _named(chunks: Sequence[Chunk]) -> bool:
+    """Whether a name is in them; with it a number is its version."""
+    return any(atom.kind == "name" for chunk in chunks for atom in chunk.atoms)
 
 
 def _numbers(chunks: Sequence[Chunk]) -> list[str]:

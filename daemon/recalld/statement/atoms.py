@@ -14,6 +14,7 @@ from recalld.statement import words
 
 Kind = Literal["word", "name", "number", "han"]
 Place = Literal["head", "verb", "tail"]
+MarkKind = Literal["frame", "bound", "act", "trait", "verb"]
 HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff"
 """Characters written without spaces, for a regular expression."""
 HARD = frozenset({"number", "name"})
@@ -26,7 +27,11 @@ _ENDINGS = (
 
 
 class Atom(msgspec.Struct, frozen=True):
-    """One word or Chinese character. run: characters of one run share it. joint: the verb or preposition before it."""
+    """One word or Chinese character.
+
+    run: characters of one run share it. joint: the verb or preposition before it. marked: it is (part of) a mark that
+    shapes the sentence, and compared as such.
+    """
 
     text: str
     kind: Kind
@@ -34,6 +39,30 @@ class Atom(msgspec.Struct, frozen=True):
     positive: bool
     run: int
     joint: str = ""
+    marked: bool = False
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """pair: which of the pairs; a verb is one of its own. side: of that pair. text: as found.
+
+    of: the words it is said of, stems and pairs of characters; may be empty for an act or a trait. denied: a "not"
+    stands before it.
+    """
+
+    pair: str
+    side: str
+    text: str
+    of: frozenset[str]
+    kind: MarkKind
+    denied: bool = False
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """The marks of a sentence, all words that it mentions, and where the marks that shape it stand in the text."""
+
+    found: tuple[Mark, ...] = ()
+    mentioned: frozenset[str] = frozenset()
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -54,6 +83,7 @@ class Statement(msgspec.Struct, frozen=True):
     bigrams: frozenset[str]
     singles: frozenset[str]
     texts: frozenset[str]
+    marks: Marks
 
     @property
     def negative(self) -> bool:

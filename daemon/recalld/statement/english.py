@@ -41,7 +41,7 @@ def read_word(reading: Reading, raw: str, following: str, start: int) -> None:
     elif word in words.GLUE or word in words.COPULAS:
         _glue(reading, word)
     else:
-        _content(reading, raw, word, base, start)
+        _content(reading, raw, word, base, following, start)
 
 
 def opens_with_order(tokens: list[str]) -> bool:
@@ -52,7 +52,9 @@ def opens_with_order(tokens: list[str]) -> bool:
     return False
 
 
-def _content(reading: Reading, raw: str, word: str, base: str, start: int) -> None:
+def _content(reading: Reading, raw: str, word: str, base: str, following: str, start: int) -> None:
+    if following.isalnum() and _may_be_verb(reading, raw):
+        reading.subject = len(reading.atoms)
     if word in words.PLATFORMS:
         reading.platforms.add(words.PLATFORMS[word])
         reading.add(words.PLATFORMS[word], "name", start)
@@ -80,6 +82,14 @@ def _is_verb(reading: Reading, word: str, base: str, following: str) -> bool:
     if not known_subject or following in words.COPULAS or reading.previous in words.DETERMINERS - {"to"}:
         return False
     return word.endswith(("s", "ed")) or reading.previous.endswith("s") or reading.previous in words.BEFORE_VERB
+
+
+def _may_be_verb(reading: Reading, raw: str) -> bool:
+    """Whether an unknown word looks like the verb of a single subject ("Mira mentors")."""
+    ends = raw.islower() and raw.endswith("s") and not raw.endswith(("ss", "us", "is"))
+    alone = len(reading.atoms) == 1 and reading.atoms[0].joint == "" and reading.place == "head"
+    noun = alone and reading.atoms[0].text not in _VERB_STEMS and not reading.previous.endswith("s")
+    return ends and noun and not reading.subject
 
 
 def _verb(reading: Reading, word: str, base: str, start: int) -> None:

@@ -117,6 +117,15 @@ HAN_CONTAINERS = (
     "产品",
     "后台",
 )
+# A number behind one of these tells which one is meant; stems.
+LABELS = _words(
+    "number nr modul step phas stag chapter section part sprint ticket issu item cas task team room hall floor lin row"
+    " batch shard nod worker replica host machin pag level zon group unit lesson exampl scenario slot lan epic mileston iteration"
+    " week day entry rul tabl figur record test job fact sentenc note question customer client user order invoic account servic server devic printer"
+)
+HAN_LABELS = (
+    "第", "模块", "步骤", "阶段", "任务", "迭代", "冲刺", "房间", "机房", "分片", "节点", "批次", "工单", "需求", "编号", "小组", "条目", "示例", "案例", "服务", "客户", "用户", "仓库", "门店", "设备",
+)  # fmt: skip
 # What passes; two of them do not exclude each other.
 STATES = _words(
     "slow fast broken ready done finish complete stable flaky important critical big large small expensive cheap ok good"
@@ -211,7 +220,7 @@ CHANGE_CUE = re.compile(
 )
 
 HAN_KEEP = (
-    "到期|达到|定时|固定|确定|稳定|指定|锁定|绑定|全文|安全|全量|全局|全栈|跟踪|对账|对象|对接|对外|来源|去重|过期|过滤|过程|超过|起始|请求|申请|机会|社会|会计"
+    "不超过|不多于|不少于|不低于|到期|达到|定时|固定|确定|稳定|指定|锁定|绑定|全文|安全|全量|全局|全栈|跟踪|对账|对象|对接|对外|来源|去重|过期|过滤|过程|超过|起始|请求|申请|机会|社会|会计"
     "|中国|条目|条款|套餐|公里|上海|上级|下级|下发|下架|上架|个性|能耗|从属|还款|已读|说法|中转|中继|上游|"
     "周会|例会|晨会|站会|早会|会议|以及|以太|通过|每天|每周|每月|每年|每小时|每次|每晚|每个|每|用户|用途|用例|应用|作用|通用|专用|费用|启用|禁用|调用|占用|引用|复用|在线|存储|存量|缓存|内存|库存|保存|储存|要求|主要|重要|需求|必要|摘要|按钮|按键"
     "|放行|是否|为空|作为|行为|因为|人为|由于|路由|理由|自由|释放|开放|发放|上传|上限|上线|下载|下线|下限|上游|下游|上报|下单|中文|中间|里程|会话|会员|能力|功能"
