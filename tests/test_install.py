@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -291,6 +292,8 @@ def test_one_folder_that_cannot_be_edited_leaves_all_as_they_are(home: Home) -> 
 def test_what_was_removed_by_hand_hinders_no_uninstallation(home: Home, gone: str) -> None:
     """In whatever order: the rest goes, and a second time finds nothing."""
     home.install()
+    serving = running.status(home.paths)
+    assert serving
     left = {"data": home.recalld, "program": home.program, "settings": home.settings,
             "note": home.paths.state / known.NAME}[gone]  # fmt: skip
     if left.is_dir():
@@ -301,6 +304,8 @@ def test_what_was_removed_by_hand_hinders_no_uninstallation(home: Home, gone: st
     assert settings.registered(home.settings) == {}
     assert not home.command.exists()
     home.uninstall()
+    with contextlib.suppress(ProcessLookupError):  # without its folder nobody finds this stand-in; a daemon ends itself
+        os.kill(serving["pid"], signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -7,7 +7,8 @@ import plistlib
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     made = tmp_path / str(request.param)
     made.mkdir()
     return made
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short name: a service manager takes a socket's path of about 100 bytes only."""
+    with tempfile.TemporaryDirectory(prefix="r-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
