@@ -1,7 +1,7 @@
 """Finding memories by meaning: the vectors of each partition.
 
-Vectors are int8 in `vec_...`, a row each, compared exactly by sqlite-vec. Which to compare is decided by their signs,
-one bit a dimension: `sig_...` holds those of 256 memories in a row, which numpy reads at once and keeps as long as
+Vectors are int8 in `vec_...`, a row each, compared exactly: by sqlite-vec where only the nearest are asked for, by numpy
+where a prompt is judged and needs the vectors themselves. Which to compare is decided by their signs, one bit a dimension: `sig_...` holds those of 256 memories in a row, which numpy reads at once and keeps as long as
 nothing changes. The 100 nearest of 10,000 / 20,000 take 0.3 / 0.5 ms so, 0.2 / 0.3 where they are kept; sorting rows by
 Hamming distance in SQL took 0.8 / 1.5, vec0 of sqlite-vec with bits 1.5 / 3.1, with int8 3.2 / 6.4. Plain tables also
 filter before they sort, leave no bytes behind under `secure_delete`, and open in any sqlite3.
@@ -12,16 +12,15 @@ from __future__ import annotations
 import heapq
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-
-import apsw
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recalld.errors import StoreError
 from recalld.store.tables import Hit, edition, exists, listed, owner, renew
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
+    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
@@ -108,7 +107,7 @@ def near(
     beside: Collection[int] = (),
 ) -> Near:
     """The memories nearest in meaning. `allowed` filters before ranking. beside: others to compare as well."""
-    seqs = _likely(db, partition, vector, limit * COARSE, allowed)
+    seqs = {key >> CHUNK_BITS for key in _likely(db, partition, vector, limit * COARSE, allowed)}
     cosines, vectors = compare(db, partition, vector, {*seqs, *beside})
     best = heapq.nlargest(limit, filter(cosines.__contains__, seqs), key=cosines.__getitem__)
     return Near(best, cosines, vectors)
@@ -122,18 +121,27 @@ def nearest(
     allowed: Collection[int] | None = None,
 ) -> list[Hit]:
     """The memories nearest in meaning, best cosine first. `allowed` filters before ranking."""
-    found = near(db, partition, vector, limit, allowed)
-    return [Hit(seq, found.cosines[seq]) for seq in found.seqs]
+    keys = _likely(db, partition, vector, limit * COARSE, allowed)
+    rows: Sequence[tuple[Any, ...]] = db.execute(
+        f"""select key, vec_distance_cosine(vec_int8(value), vec_int8(?)) from vec_{partition}
+            where key in (select value from json_each(?))""",
+        (_int8(vector), *listed(keys)),
+    ).fetchall() if keys else ()  # fmt: skip
+    found: dict[int, float] = {}
+    for key, distance in rows:
+        found[key >> CHUNK_BITS] = min(distance, found.get(key >> CHUNK_BITS, 2.0))
+    best = heapq.nsmallest(limit, ((distance, seq) for seq, distance in found.items()))
+    return [Hit(seq, 1.0 - distance) for distance, seq in best]
 
 
 def _likely(
     db: apsw.Connection, partition: str, vector: NDArray[np.float32], count: int, allowed: Collection[int] | None
-) -> set[int]:
-    """The memories of so many vectors whose signs are most like those of `vector`. Raises StoreError."""
+) -> list[int]:
+    """The keys of so many vectors whose signs are most like those of `vector`. Raises StoreError."""
     import numpy as np
 
     if not vector.any() or not exists(db, f"sig_{partition}"):
-        return set()
+        return []
     keys, signs = _all_signs(db, partition)
     asked = _bits(vector)
     if len(keys) and signs.shape[1] != len(asked):
@@ -143,17 +151,18 @@ def _likely(
         keys, signs = keys[keep], signs[keep]
     if len(keys) > count:
         keys = keys[np.argpartition(_distances(signs, asked), count)[:count]]
-    return set((keys >> CHUNK_BITS).tolist())
+    return [int(key) for key in keys.tolist()]
 
 
 def compare(
     db: apsw.Connection, partition: str, vector: NDArray[np.float32], seqs: Collection[int]
 ) -> tuple[dict[int, float], dict[int, NDArray[np.float32]]]:
     """The exact cosine, and the first vector, of each memory of `seqs` that has one."""
-    if not vector.any():
+    rows = _stored(db, partition, seqs)
+    if not rows or not vector.any():
         return {}, {}
-    rows = _stored(db, partition, seqs, vector)
-    return _closest(rows), _firsts(rows)
+    table = _unit(rows, len(vector))
+    return _by_memory(rows, table, vector), _firsts(rows, table)
 
 
 def cosines(
@@ -165,56 +174,50 @@ def cosines(
 
 def vectors(db: apsw.Connection, partition: str, seqs: Collection[int]) -> dict[int, NDArray[np.float32]]:
     """The first vector, of length 1, of each memory of `seqs` that has one."""
-    return _firsts(_stored(db, partition, seqs))
+    rows = _stored(db, partition, seqs)
+    return _firsts(rows, _unit(rows)) if rows else {}
 
 
-class _Stored(NamedTuple):
-    """A stored vector. distance: by cosine (0..2) from the one it was compared with, if it was with any."""
-
-    key: int
-    value: bytes
-    distance: float | None
-
-
-def _stored(
-    db: apsw.Connection, partition: str, seqs: Collection[int], vector: NDArray[np.float32] | None = None
-) -> list[_Stored]:
-    """The vectors of `seqs`, compared with `vector`. Raises StoreError if they are not of its length."""
+def _stored(db: apsw.Connection, partition: str, seqs: Collection[int]) -> list[tuple[int, bytes]]:
+    """The (key, int8 vector) rows of `seqs`."""
     if not seqs or not exists(db, f"vec_{partition}"):
         return []
     first, last = f"asked.value << {CHUNK_BITS}", f"(asked.value << {CHUNK_BITS}) | {(1 << CHUNK_BITS) - 1}"
-    distance = "null" if vector is None else "vec_distance_cosine(vec_int8(v.value), vec_int8(?))"
-    query = f"""select v.key, v.value, {distance} from json_each(?) asked
+    query = f"""select v.key, v.value from json_each(?) asked
         join vec_{partition} v on v.key between {first} and {last}"""
-    asked = () if vector is None else (_int8(vector),)
-    try:
-        return [_Stored._make(row) for row in db.execute(query, (*asked, *listed(seqs)))]
-    except apsw.SQLError as error:
-        raise StoreError(f"the stored vectors cannot be compared with the model's: {error}") from error
+    return list(db.execute(query, listed(seqs)))
 
 
-def _closest(rows: Iterable[_Stored]) -> dict[int, float]:
+def _unit(rows: Sequence[tuple[int, bytes]], dim: int | None = None) -> NDArray[np.float32]:
+    """The stored vectors as rows of length 1. Raises StoreError if they are not of length `dim`."""
+    import numpy as np
+
+    table = np.frombuffer(b"".join(value for _, value in rows), dtype=np.int8).reshape(len(rows), -1)
+    if dim is not None and table.shape[1] != dim:
+        raise StoreError(f"stored vectors have {table.shape[1]} dimensions, the model makes {dim}")
+    exact = table.astype(np.float32)
+    exact /= np.sqrt(np.einsum("ij,ij->i", exact, exact))[:, None]
+    return exact
+
+
+def _by_memory(
+    rows: Sequence[tuple[int, bytes]], table: NDArray[np.float32], vector: NDArray[np.float32]
+) -> dict[int, float]:
     """The cosine of each memory, of its passages the best."""
+    values = (table @ (vector / float((vector @ vector) ** 0.5))).tolist()
     best: dict[int, float] = {}
-    for row in rows:
-        seq = row.key >> CHUNK_BITS
-        if row.distance is not None and (cosine := 1.0 - row.distance) > best.get(seq, -2.0):
-            best[seq] = cosine
+    for (key, _), value in zip(rows, values, strict=True):
+        seq = key >> CHUNK_BITS
+        if value > best.get(seq, -2.0):
+            best[seq] = value
     return best
 
 
-def _firsts(rows: Sequence[_Stored]) -> dict[int, NDArray[np.float32]]:
-    """The first vector of each memory, of length 1."""
-    import numpy as np
-
-    first: dict[int, bytes] = {}
-    for row in rows:
-        first.setdefault(row.key >> CHUNK_BITS, row.value)
-    if not first:
-        return {}
-    table = np.frombuffer(b"".join(first.values()), dtype=np.int8).reshape(len(first), -1).astype(np.float32)
-    table /= np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
-    return dict(zip(first, table, strict=True))
+def _firsts(rows: Sequence[tuple[int, bytes]], table: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
+    found: dict[int, NDArray[np.float32]] = {}
+    for (key, _), row in zip(rows, table, strict=True):
+        found.setdefault(key >> CHUNK_BITS, row)
+    return found
 
 
 def _make(db: apsw.Connection, partition: str) -> None:
