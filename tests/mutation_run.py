@@ -9,6 +9,7 @@ run the changed code too, even where they ignore PYTHONPATH.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import queue
 import re
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import tomllib
 import venv
 from collections.abc import Iterable, Iterator
@@ -34,7 +36,7 @@ HEAD = """# Faults, and the tests that keep them away
 
 Each row is a fault that users of such software met. The test named fails when the mechanism behind the promise is taken
 out of the code: `tests/mutation_run.py` tries that row by row, and wrote this table. Last column: `yes`, the test failed
-without the mechanism, as it must.
+without the mechanism, as it must; `not in this run`: the run had no time left for it.
 
 """
 
@@ -141,8 +143,11 @@ def load(folder: Path = ROWS) -> list[Row]:
     return sorted(rows, key=lambda row: row.id)
 
 
-def run(rows: Iterable[Row], jobs: int) -> Iterator[tuple[Row, str]]:
-    """Each row with its last column, in their order; each worker has a tree of its own. Progress goes to stderr."""
+def run(rows: Iterable[Row], jobs: int, end: float) -> Iterator[tuple[Row, str]]:
+    """Each row with its last column, in their order; each worker has a tree of its own. Progress goes to stderr.
+
+    end: on the monotonic clock; a row whose turn comes later is not run.
+    """
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
         trees: queue.SimpleQueue[Tree] = queue.SimpleQueue()
         unchanged: dict[str, tuple[str, str]] = {}
@@ -154,6 +159,9 @@ def run(rows: Iterable[Row], jobs: int) -> Iterator[tuple[Row, str]]:
             if reason := row.untested or row.later:
                 return row, f"{'later' if row.later else 'untested'}: {reason}"
             tree = trees.get()
+            if time.monotonic() > end:
+                trees.put(tree)
+                return row, "not in this run"
             try:
                 verdict, printed = tree.check(row, number)
             finally:
@@ -179,6 +187,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--row", action="append", help="only this row; may be repeated")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time (default 1)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no row after so long")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the table there, too")
     options = parser.parse_args()
     if options.row and options.write:
@@ -186,7 +195,7 @@ def main() -> int:
     rows = [row for row in load() if not options.row or row.id in options.row]
     if not rows:
         parser.error("no such row")
-    results = list(run(rows, options.jobs))
+    results = list(run(rows, options.jobs, time.monotonic() + 60 * options.minutes))
     print(table(results), end="")
     if options.write:
         options.write.write_text(HEAD + table(results), encoding="utf-8")
