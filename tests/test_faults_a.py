@@ -299,11 +299,21 @@ def log_bytes(database: Path) -> int:
 
 @contextlib.contextmanager
 def reading(database: Path) -> Iterator[None]:
-    """The plain program, in the middle of a query."""
-    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, isolation_level=None)) as db:
-        db.execute("begin")
-        db.execute("select count(*) from turns").fetchone()
+    """The plain program, in the middle of a query.
+
+    In a process of its own: what this one closes would give up the reader's locks, too.
+    """
+    script = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None); db.execute('begin');"
+        "print(db.execute('select count(*) from turns').fetchone(), flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stdout.readline()
         yield
+        assert process.stdin
+        process.stdin.close()
 
 
 def put_turn(db: Any, number: int) -> None:
