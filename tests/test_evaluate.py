@@ -22,6 +22,7 @@ from recalld.evaluate import documents, files, judge, plot, ranking, reliability
 from recalld.evaluate.result import Result
 from recalld.model import Scope, Type
 from recalld.paths import find
+from recalld.percentile import percentile
 
 Lines = list[dict[str, Any]]
 
@@ -152,7 +153,7 @@ def test_measures_of_a_ranking() -> None:
     assert scores.reciprocal_rank(ranked, relevant) == pytest.approx(0.5)
     assert scores.ndcg_at(ranked, relevant, 10) == pytest.approx((0.63093 + 0.35621) / (1 + 0.63093 + 0.5), abs=1e-4)
     assert scores.reciprocal_rank(ranked, ["x"]) == 0
-    assert [scores.percentile([5, 1, 4, 2, 3], part) for part in (0.5, 0.95, 1.0)] == [3, 5, 5]
+    assert [percentile([5, 1, 4, 2, 3], part) for part in (0.5, 0.95, 1.0)] == [3, 5, 5]
 
 
 def test_what_is_ok_or_broad_counts_neither_for_nor_against() -> None:

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from recalld.percentile import percentile
+
 LAST = 1_000
 """So many of each event's answers tell the percentiles."""
 
@@ -41,13 +43,8 @@ class Pace:
             event: {
                 "count": int(self._sums[event][0]),
                 "sum_ms": round(self._sums[event][1], 3),
-                **{f"p{share}_ms": round(at(sorted(last), share / 100), 3) for share in (50, 95, 99)},
+                **{f"p{share}_ms": round(percentile(last, share / 100), 3) for share in (50, 95, 99)},
             }
             for event, last in self._last.items()
             if last
         }
-
-
-def at(ordered: list[float], share: float) -> float:
-    """The value that `share` of them, from 0 to 1, do not exceed; 0 where there are none."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from recalld.evaluate.scores import percentile
+from recalld.percentile import percentile
 
 
 class Spread(msgspec.Struct, frozen=True):

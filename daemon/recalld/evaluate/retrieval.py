@@ -15,6 +15,7 @@ from recalld.evaluate.house import House, house
 from recalld.evaluate.ranking import Ranked, rank
 from recalld.evaluate.result import Result, Tick
 from recalld.giving import partitions
+from recalld.percentile import percentile
 from recalld.store.store import utc_now
 from recalld.store.turns import Where
 
@@ -101,7 +102,7 @@ def _scores(answered: Sequence[_Answered]) -> dict[str, Any]:
     times = [item.ranked.ms for item in answered]
     return {
         **_measures(asked),
-        "query_ms": {"p50": round(scores.percentile(times, 0.5), 3), "p95": round(scores.percentile(times, 0.95), 3)},
+        "query_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
         "by_cat": {cat: {"n": len(items), **_measures(items)} for cat, items in sorted(by_cat.items())},
     }
 

@@ -37,9 +37,3 @@ def reciprocal_rank(ranked: Sequence[object], relevant: Collection[object]) -> f
     """1 / the place of the first relevant one; 0 where none was found."""
     wanted = set(relevant)
     return next((1 / place for place, item in enumerate(ranked, 1) if item in wanted), 0.0)
-
-
-def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that `part` (0..1) of all do not exceed; 0 of none."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, math.ceil(part * len(ordered)) - 1))] if ordered else 0.0

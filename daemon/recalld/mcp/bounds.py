@@ -12,6 +12,8 @@ from recalld.errors import InputError
 from recalld.mcp.calls import Calls
 
 ALL = "all"
+CLIENT_HEADER = "x-recalld-client"
+"""By which a client says its name over HTTP."""
 
 
 class Bounds(msgspec.Struct, frozen=True):

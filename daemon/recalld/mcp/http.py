@@ -9,12 +9,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from recalld.mcp.bounds import named
+from recalld.mcp.bounds import CLIENT_HEADER, named
 from recalld.mcp.server import Context, Served, build
 from recalld.mcp.stdio import mended
 
 MAX_BODY_BYTES = 1024 * 1024
-CLIENT_HEADER = "x-recalld-client"
 
 
 class App:

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from recalld.percentile import place
 from recalld.store import jobs
 from recalld.store.usage import TOKENS
 
@@ -226,8 +227,8 @@ def _latency(db: apsw.Connection, inside: str, column: str, since: str) -> Laten
     count = _number(db, f"select count(*) {inside}", since)
 
     def at(share: float) -> float:
-        place = min(count - 1, int(share * count))
-        return float(db.execute(f"select {column} {inside} order by 1 limit 1 offset ?", (since, place)).get)
+        ordered = f"select {column} {inside} order by 1 limit 1 offset ?"
+        return float(db.execute(ordered, (since, place(count, share))).get)
 
     return Latency(at(0.5), at(0.95), at(0.99)) if count else Latency()
 

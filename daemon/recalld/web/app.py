@@ -17,8 +17,9 @@ from starlette.routing import Route as Mounted
 from starlette.types import ASGIApp
 
 from recalld.errors import RecalldError
+from recalld.mcp.bounds import CLIENT_HEADER
 from recalld.web import openapi
-from recalld.web.door import CLIENT_HEADER, SOURCE, Answer, Call, Door
+from recalld.web.door import SOURCE, Answer, Call, Door
 from recalld.web.guard import PATIENCE_S, Guard, limit
 from recalld.web.mcp_path import McpPath
 from recalld.web.problems import Refusal, refusal

@@ -18,7 +18,6 @@ from recalld.web.keys import Keys
 from recalld.web.problems import Refusal
 
 SOURCE = "http"
-CLIENT_HEADER = "x-recalld-client"
 
 AT_ONCE = 1
 """So many questions at once does the daemon get from us, and it rests as long as one took: hooks wait for it, too."""
