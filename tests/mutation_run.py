@@ -83,7 +83,6 @@ class Tree:
         """How `test` ends, as `passed`, `failed`, `skipped` or `broken`, and what pytest printed."""
         foreign = ("PYTHON", "RECALLD_HOME", "VIRTUAL_ENV")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        environ["PYTHONPATH"] = str(self.root / "daemon")
         scratch = f"--basetemp={self.folder / 't'}"
         command = [str(self.python), "-m", "pytest", "-x", "-p", "no:cacheprovider", scratch, test]
         with subprocess.Popen(
