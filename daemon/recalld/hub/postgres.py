@@ -1,0 +1,336 @@
+"""The hub as a device sees it. PostgreSQL guards what it gives and takes; nothing here is a guard."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.types.json import set_json_loads
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from recalld.carried import Step
+from recalld.hub.connection import (
+    CONNECT_S,
+    LONG_S,
+    STATEMENT_S,
+    Connection,
+    Mode,
+    Way,
+    alive,
+    connect,
+    errors,
+    transaction,
+    way,
+)
+from recalld.hubwire import (
+    MAX_BODY_BYTES,
+    MAX_ITEMS,
+    MAX_SEALED_BYTES,
+    MAX_STEPS_BYTES,
+    HubError,
+    Item,
+    Me,
+    Page,
+    Result,
+    Row,
+    SealedSteps,
+    Withdrawn,
+    checked,
+)
+
+SCHEMA = 4
+"""The version of the hub's schema that this program needs."""
+_MAX_ITEM_BYTES = MAX_BODY_BYTES + 2 * MAX_SEALED_BYTES + 2 * MAX_STEPS_BYTES
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+_MAX_ACTOR_CHARS = 300
+
+_PAGE = sql.SQL("""
+copy (
+  with page as (
+    (select id, seq, version, deleted, body, sealed, digest, member_id, device_id, client, false as mine
+     from recalld.memories where org_id = {org} and stream = {stream} and seq > {cursor} order by seq limit {most})
+    union all
+    (select id, seq, null, null, null, null, null, null, null, null, owner = {me}
+     from recalld.withdrawals where org_id = {org} and stream = {stream} and seq > {cursor} order by seq limit {most})
+    order by seq limit {most}
+  )
+  select p.id, p.seq, p.version, p.deleted, p.body, p.sealed, p.digest, m.name, d.name, p.client, s.steps, p.mine
+  from page p
+  left join recalld.members m on m.member_id = p.member_id
+  left join recalld.devices d on d.device_id = p.device_id
+  left join lateral (
+    select jsonb_agg(jsonb_build_object(
+      'who', (select name from recalld.members where member_id = e.member_id) || '/'
+             || (select name from recalld.devices where device_id = e.device_id),
+      'steps', e.body, 'sealed', encode(e.sealed, 'base64')) order by e.seq) as steps
+    from (select * from recalld.events
+          where org_id = {org} and id = p.id and stream = {stream} and seq > {cursor} and action = 'push'
+          order by seq desc limit 50) e
+  ) s on p.version > 0 and not p.deleted
+  order by p.seq
+) to stdout (format binary)""")
+_PAGE_TYPES = ("text", "int8", "int8", "bool", "jsonb", "bytea", "bytea", "text", "text", "text", "jsonb", "bool")
+
+
+class Remote:
+    """A device's connections to the hub: one for its work, one that listens. Not for several threads at once.
+
+    All methods raise HubError.
+    """
+
+    def __init__(self, dsn: str, *, passfile: str = "", device_id: str | None = None) -> None:
+        """Connects when first needed. device_id: a UUID, once it is registered."""
+        self._way: Way = way(dsn, passfile)
+        self._device_id = device_id
+        self._me: Me | None = None
+        self._pool: ConnectionPool[Connection] | None = None
+        self._ear: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up all connections; the next call makes new ones."""
+        if self._ear:
+            self._ear.close()
+        if self._pool:
+            self._pool.close(timeout=CONNECT_S)
+        self._ear = self._pool = None
+
+    def whoami(self) -> Me:
+        """Whom the hub takes the login for; device_id is None where the device is not registered."""
+        with self._transaction() as hub:
+            version = _only(hub.execute("select max(version) from recalld.migrations"))[0] or 0
+            found = _only(hub.execute("select * from recalld.whoami(%s::uuid)", (self._device_id,)))
+        if version < SCHEMA:
+            raise HubError(
+                f"the hub's schema has version {version}, this program needs {SCHEMA}: "
+                "its administrator runs `recalld hub init` again"
+            )
+        org_id, org, member_id, member, role, sealed, joined = found
+        self._me = Me(
+            org_id=str(org_id), org=org, member_id=str(member_id), member=member, role=role,
+            device_id=self._device_id if joined else None, sealed=sealed,
+        )  # fmt: skip
+        return self._me
+
+    def register_device(self, device_id: str, name: str) -> Me:
+        """Make this device the member's, or greet it again under `name`."""
+        self._do("select recalld.register_device(%s::uuid, %s)", device_id, name)
+        self._device_id = device_id
+        return self.whoami()
+
+    def pull(self, stream: str, cursor: int, limit: int = 500) -> Page:
+        """What happened in a stream behind `cursor`; nothing where the stream is not the member's to read.
+
+        Raises HubError, too, where the hub has not come as far as `cursor`.
+        """
+        me, limit = self._me or self.whoami(), min(limit, MAX_ITEMS)
+        words = {"org": me.org_id, "me": me.member_id, "stream": stream, "cursor": cursor, "most": limit + 1}
+        query = _PAGE.format(**{name: sql.Literal(value) for name, value in words.items()})
+        with self._transaction("read only") as hub:
+            with hub.cursor().copy(query) as copy:
+                set_json_loads(_loads, copy.cursor)
+                copy.set_types(_PAGE_TYPES)
+                found = list(copy.rows())
+            if cursor and not found and cursor > (_only(hub.execute("select recalld.last_seq()"))[0] or cursor):
+                raise HubError(
+                    f"the hub at {self._way} was restored from a backup; `recalld hub leave` and `hub join`, "
+                    "on each device, bring all in step again"
+                )
+        given = found[:limit]
+        return Page(
+            stream=stream,
+            begins=cursor,
+            rows=tuple(_row(stream, row) for row in given if row[2] is not None),
+            withdrawn=tuple(Withdrawn(row[0], row[1], mine=row[-1]) for row in given if row[2] is None),
+            cursor=given[-1][1] if given else cursor,
+            more=len(found) > limit,
+        )
+
+    def news(self, cursors: Mapping[str, int]) -> frozenset[str]:
+        """The streams that have something behind their cursors: cheaper than to pull each in vain."""
+        given = list(cursors), list(cursors.values())
+        with self._transaction("read only") as hub:
+            rows = hub.execute("select * from recalld.news(%s::text[], %s::bigint[])", given).fetchall()
+        return frozenset(stream for (stream,) in rows)
+
+    def mark(self) -> str:
+        """A sign of all that the hub knows now, for `knows`."""
+        with self._transaction("read only") as hub:
+            return str(_only(hub.execute("select recalld.mark()"))[0])
+
+    def knows(self, mark: str) -> bool:
+        """Whether the hub has been there; it has not where it was restored from an older backup, whoever wrote since."""
+        with self._transaction("read only") as hub:
+            return bool(_only(hub.execute("select recalld.knows(%s)", (mark,)))[0])
+
+    def push(self, items: Sequence[Item]) -> list[Result]:
+        """Hand up at most MAX_ITEMS changes, in one transaction; what became of each, in their order."""
+        texts = [_text(item) for item in items]
+        batch = uuid.uuid4()
+        with self._transaction() as hub:
+            with hub.cursor().copy("copy recalld.incoming (batch, n, item) from stdin") as copy:
+                for n, text in enumerate(texts):
+                    if text:
+                        copy.write_row((batch, n, text))
+            rows = hub.execute("select * from recalld.push(%s, %s::uuid)", (batch, self._device_id)).fetchall()
+        told = {n: (outcome, version, reason or "") for n, outcome, version, reason in rows}
+        unsendable = ("refused", 0, "it is too large, or holds characters that cannot be stored")
+        return [_result(item.id, *told.get(n, unsendable)) for n, item in enumerate(items)]
+
+    def withdraw(self, stream: str, ids: Sequence[str]) -> list[Result]:
+        """Take own memories back from a stream; what became of each, in no order."""
+        told: list[Result] = []
+        for first in range(0, len(ids), MAX_ITEMS):
+            given = self._device_id, stream, list(ids[first : first + MAX_ITEMS])
+            with self._transaction() as hub:
+                rows = hub.execute("select * from recalld.withdraw(%s::uuid, %s, %s::text[])", given).fetchall()
+            told += [_result(*row) for row in rows]
+        return told
+
+    def share(self, stream: str) -> None:
+        """Follow a project's stream on this device; for `user` and `org`, only note that it sends."""
+        self._do("select recalld.share(%s::uuid, %s)", self._device_id, stream)
+
+    def unshare(self, stream: str, *, delete_mine: bool = False) -> None:
+        """Undo `share`; with delete_mine, take back what the member shared there."""
+        self._do("select recalld.unshare(%s::uuid, %s, %s)", self._device_id, stream, delete_mine, seconds=LONG_S)
+
+    def streams(self) -> list[tuple[str, int]]:
+        """The streams that the member may read, each with the number of its memories."""
+        with self._transaction("read only") as hub:
+            return hub.execute(
+                """select s.stream, (select count(*) from recalld.memories m where m.org_id = recalld.my_org()
+                                     and m.stream = s.stream and not m.deleted)
+                   from unnest(recalld.my_streams()) s (stream) order by 1"""
+            ).fetchall()
+
+    def set_seal_check(self, check: bytes | None) -> None:
+        """Say, once, that the member's `user` scope is sealed, and what tells his devices the key.
+
+        None ends that, where nothing is sealed any more.
+        """
+        self._do("select recalld.set_seal_check(%s::bytea)", check)
+
+    def clear_rows(self, stream: str) -> int:
+        """How many memories and steps of a stream the hub holds in the clear."""
+        with self._transaction("read only") as hub:
+            row = hub.execute(
+                """select (select count(*) from recalld.memories where stream = %(stream)s and body is not null)
+                        + (select count(*) from recalld.events where stream = %(stream)s and body is not null)""",
+                {"stream": stream},
+            )
+            return int(_only(row)[0])
+
+    def leave(self, *, delete_mine: bool = False) -> None:
+        """Take the device out; with delete_mine, all that the member shared too."""
+        self._do("select recalld.leave(%s::uuid, %s)", self._device_id, delete_mine, seconds=LONG_S)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Until something changed in the org, or may have: right after connecting, that is at once."""
+        if self._ear is None:
+            me = self._me or self.whoami()
+            channel = "recalld_" + me.org_id.replace("-", "")
+            self._ear = connect(self._way, autocommit=True)
+            with errors(self._way):
+                self._ear.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+            return True
+        try:
+            return any(True for _ in self._ear.notifies(timeout=timeout_s, stop_after=1))
+        except psycopg.Error:
+            self._ear.close()
+            self._ear = None
+            raise HubError(f"the hub at {self._way}: the connection is lost", away=True) from None
+
+    def _do(self, query: str, *values: object, seconds: float = STATEMENT_S) -> None:
+        with self._transaction(seconds=seconds) as hub:
+            hub.execute(query.encode(), values)
+
+    @contextlib.contextmanager
+    def _transaction(self, mode: Mode = "read write", seconds: float = STATEMENT_S) -> Iterator[Connection]:
+        if self._pool is None:
+            connect(self._way).close()  # the pool would only say that it waited in vain; this says why
+            self._pool = ConnectionPool(
+                self._way.line, kwargs={"prepare_threshold": None}, min_size=0, max_size=1, max_idle=120, num_workers=1,
+                reconnect_timeout=CONNECT_S, check=alive, open=True,
+            )  # fmt: skip
+        try:
+            with self._pool.connection(timeout=2 * CONNECT_S) as hub, transaction(hub, self._way, mode, seconds):
+                yield hub
+        except PoolTimeout:
+            self.close()
+            raise HubError(f"the hub at {self._way} does not answer", away=True) from None
+        except HubError as error:
+            if error.away:
+                self.close()
+            raise
+
+
+def _only(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
+    row = cursor.fetchone()
+    assert row is not None
+    return row
+
+
+def _text(item: Item) -> str | None:
+    """The item as the hub takes it; None where it could spoil the batch, as NUL would, which PostgreSQL cannot store."""
+    try:
+        text = msgspec.json.encode(item)
+    except UnicodeEncodeError:
+        return None
+    return None if len(text) > _MAX_ITEM_BYTES or _NUL.search(text) else text.decode()
+
+
+def _result(memory_id: str, outcome: Any, version: int, reason: str) -> Result:
+    return Result(id=memory_id, outcome=outcome, version=version, reason=reason)
+
+
+def _row(stream: str, row: tuple[Any, ...]) -> Row:
+    memory_id, seq, version, deleted, body, sealed, digest, member, device, client, pushes, _ = row
+    return Row(
+        id=memory_id, stream=stream, seq=seq, version=version, deleted=deleted, body=_body(body), sealed=sealed,
+        digest=digest, member=member or "", device=device or "", client=client,
+        steps=tuple(step for push in pushes or () for step in _steps(push)),
+        sealed_steps=tuple(
+            SealedSteps(push["who"], base64.b64decode(push["sealed"])) for push in pushes or () if push["sealed"]
+        ),
+    )  # fmt: skip
+
+
+def _body(given: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The body in the types that it must have; empty where it has others, so that it spoils nothing but itself."""
+    if given is None:
+        return None
+    try:
+        body: dict[str, Any] = msgspec.to_builtins(checked(given))
+    except msgspec.ValidationError:
+        return {}
+    return body
+
+
+def _steps(push: Mapping[str, Any]) -> Iterator[Step]:
+    """The steps of one push that this program understands."""
+    for given in push["steps"] or ():
+        with contextlib.suppress(msgspec.ValidationError):
+            step = msgspec.convert(given, Step)
+            if 0 <= step.version < 1 << 31:
+                yield msgspec.structs.replace(step, actor=f"{push['who']}:{step.actor}"[:_MAX_ACTOR_CHARS])
+
+
+def _loads(text: bytes | str) -> Any:
+    """What another member wrote; `{}` where it is too deep or too large to be anything."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
