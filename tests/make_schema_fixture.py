@@ -18,7 +18,7 @@ import apsw
 
 from recall_store import NOW, Shelf
 from recalld.model import Type, timestamp
-from recalld.store import injections, memories
+from recalld.store import hub, hub_items, injections, memories
 from recalld.store.connection import transaction
 from recalld.store.injections import Considered, Receipt
 from recalld.store.migrate import scripts
@@ -62,6 +62,13 @@ def fill(shelf: Shelf) -> None:
             session_id="s1", project_id=1, prompt_id="p1", event="UserPromptSubmit", query="which port?", at=AT,
             tokens=40, ms=3.0, items=(given,)))  # fmt: skip
         injections.judge(db, ids[0], "useful", 1, NOW)
+        hub.join(db, hub.Joined(
+            org_id="o", org="acme", member_id="a", member="ann", role="member", device_id="d", device="laptop"), AT)  # fmt: skip
+        hub.share(db, "project:remote:example.org/acme/shop", 1, AT)
+        hub_items.settle(
+            db, ids[0], hub_items.Item(stream="project:remote:example.org/acme/shop", version=1, base="{}", steps=1)
+        )
+        hub_items.sending(db, ids[1], "project:remote:example.org/acme/shop", b"digest", hub_items.Sent("{}", None))
         _put(db, "usage", {"at": AT, "backend": "anthropic", "model": "stub", "outcome": "ok", "input_tokens": 7})
     # What somebody changed with plain sqlite3 while no daemon ran: it waits to be followed.
     db.execute("update memories set type = 'lesson' where id = ?", (ids[3],))

@@ -129,9 +129,7 @@ def test_a_half_applied_migration_is_finished(fixture: Path, tmp_path: Path, fre
     after = brought_up(path)
     assert schema(path) == fresh
     del before["meta"], after["meta"]  # where the owner is told of it
-    assert {table: len(found) for table, found in after.items()} == {
-        table: len(found) for table, found in before.items()
-    }
+    assert {table: len(after[table]) for table in before} == {table: len(found) for table, found in before.items()}
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(home: Home) -> None:

@@ -13,6 +13,7 @@ import apsw
 import msgspec
 
 from recalld.errors import InputError
+from recalld.store import hub
 from recalld.store.places import Place, clean_name, find, folder_id, record, resolve, rows
 
 __all__ = [
@@ -103,7 +104,9 @@ def merge(db: apsw.Connection, source: int, target: int) -> None:
     _must_exist(db, target)
     if source == target:
         raise InputError("a project cannot be merged with itself")
-    for table in ("memories", "turns", "sessions", "injections", "usage", "project_identities", "project_places"):
+    for table in (
+        "memories", "turns", "sessions", "injections", "usage", "project_identities", "project_places", "hub_streams",
+    ):  # fmt: skip
         db.execute(f"update {table} set project_id = ? where project_id = ?", (target, source))
     db.execute(
         "update projects set last_seen_at = max(last_seen_at, (select last_seen_at from projects where project_id = ?))"
@@ -140,6 +143,7 @@ def purge(db: apsw.Connection, project: int) -> None:
     the project's indexes. Needs foreign keys switched on. Raises InputError.
     """
     _must_exist(db, project)
+    hub.forget_project(db, project)
     of_project = "(select {} from memories where project_id = ?)"
     db.execute(f"delete from vectors where seq in {of_project.format('seq')}", (project,))
     for table in ("feedback", "injection_items"):

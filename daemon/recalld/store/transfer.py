@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -157,11 +157,16 @@ def put_tombstone(db: apsw.Connection, item: Carried, now: datetime, *, readable
 def put_history(db: apsw.Connection, item: Carried) -> None:
     """The memory's own history in the place of the one that its import has made."""
     db.execute("delete from history where memory = ?", (item.id,))
-    for step in item.history:
+    add_steps(db, item.id, item.history)
+
+
+def add_steps(db: apsw.Connection, memory_id: str, steps: Iterable[Step]) -> None:
+    """Steps at the end of a memory's history."""
+    for step in steps:
         db.execute(
             """insert into history (memory, version, action, actor, content, type, status, at)
                values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (item.id, step.version, step.action, step.actor, step.content, step.type, step.status, step.at),
+            (memory_id, step.version, step.action, step.actor, step.content, step.type, step.status, step.at),
         )
 
 

@@ -79,7 +79,7 @@ def _import(db: apsw.Connection, context: Context, request: Import, *, write: bo
     counts: Counter[Outcome] = Counter()
     taken: list[Carried] = []
     items: list[Became] = []
-    for item in (_masked(context, item) for item in request.memories):
+    for item in (masked(context, item) for item in request.memories):
         project_id = refs[item.project_ref] if item.project_ref is not None else None
         outcome = _outcome(db, item, project_id)
         counts[outcome] += 1
@@ -117,7 +117,7 @@ def _check(request: Import) -> None:
         raise InputError(f"{turning} takes its own place (superseded_by goes in a circle)")
 
 
-def _masked(context: Context, item: Carried) -> Carried:
+def masked(context: Context, item: Carried) -> Carried:
     """`item` with its texts as this store would have kept them: no secret, nothing private."""
     content = _mask(context, item.content)
     if not content and item.status is not Status.DELETED:
