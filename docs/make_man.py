@@ -95,10 +95,15 @@ def _entry(command: Command) -> str:
     lines = [
         f'.TP\n.BR "{_text(command.name)}" "{usage}"\n{_text(command.summary[0].upper() + command.summary[1:])}.\n'
     ]
-    options = [action for action in parser(command)._actions if action.option_strings and action.dest not in
+    actions = parser(command)._actions
+    options = [action for action in actions if action.option_strings and action.dest not in
                ("help", "json", "debug") and action.help not in (None, argparse.SUPPRESS)]  # fmt: skip
-    if options:
+    parts = [
+        one for action in actions if isinstance(action, argparse._SubParsersAction) for one in action._choices_actions
+    ]
+    if options or parts:
         lines.append(".RS\n")
+        lines += [f".TP\n.B {_text(one.dest)}\n{_text(one.help or '')}\n" for one in parts]
         for action in options:
             value = f" {action.metavar}" if action.metavar else ""
             lines.append(

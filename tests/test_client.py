@@ -32,7 +32,9 @@ from recalld.verbs import registry
 EXAMPLE = Path(__file__).resolve().parents[1] / "docs" / "examples" / "ask_and_write_back.py"
 # These are of use to recalld's own commands only, or are methods under other names.
 UNWRAPPED = {"labels", "past", "past-look", "past-offsets", "adopt", "import", "import-rehearse", "export", "handed",
-             "tags-rename", "projects-change", "complete", "revision", "which", "visible", "line"}  # fmt: skip
+             "tags-rename", "projects-change", "complete", "revision", "which", "visible", "line", "hub-state", "hub-join",
+             "hub-leave", "hub-share", "hub-unshare", "hub-announced", "hub-key", "hub-seal", "hub-outbox", "hub-settle",
+             "hub-take", "hub-sweep"}  # fmt: skip
 
 
 class Awaited:

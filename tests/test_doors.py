@@ -125,6 +125,7 @@ STEPS = (
          ("mem_write", {"content": "The API listens on port 8081."}), part=("", "memory")),
     Step("paused", "pause", {}, ("pause",), ("POST", "/pause")),
     Step("resumed", "resume", {}, ("resume",), ("POST", "/resume")),
+    Step("hub", "hub-state", {}, ("hub", "status")),
     Step("export", "export", {}, ("export",), ("GET", "/export")),
 )  # fmt: skip
 
@@ -374,6 +375,8 @@ def test_the_table_has_every_verb_that_people_use() -> None:
 
     asked = {step.verb for step in STEPS}
     own = {"complete", "labels", "past", "past-look", "past-offsets", "adopt", "import", "import-rehearse", "browse",
-           "revision", "receipts", "receipt", "patch", "projects-change", "which", "visible", "handed", "line"}  # fmt: skip
+           "revision", "receipts", "receipt", "patch", "projects-change", "which", "visible", "handed", "line", "hub-join",
+           "hub-leave", "hub-share", "hub-unshare", "hub-announced", "hub-key", "hub-seal", "hub-outbox", "hub-settle",
+           "hub-take", "hub-sweep"}  # fmt: skip
     assert set(registry.VERBS) - asked - own == set()
     assert not own & asked

@@ -18,6 +18,7 @@ from typing import Any
 
 from recalld import __version__, chores, maintain, system, wire
 from recalld.chores import CHORES
+from recalld.doors.hub_process import HubProcess
 from recalld.doors.socket import Door, success
 from recalld.doors.web_process import WebProcess
 from recalld.errors import DamagedError, RecalldError, StoreError, UnavailableError
@@ -95,6 +96,7 @@ class Daemon:
         self._door = Door(paths.socket, self._answer)
         self._watch: Watch | None = None
         self._web = WebProcess(paths, self._settings, environ)
+        self._hub = HubProcess(self._settings, environ)
         self._model = Model(self._store, self._settings, paths.models, self._wake)
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -113,6 +115,7 @@ class Daemon:
         self._begin(self._mind_the_home())
         self._begin(self._start_learning())
         self._begin(self._web.keep())
+        self._begin(self._hub.keep())
         try:
             await self._stopping.wait()
         finally:
@@ -259,6 +262,7 @@ class Daemon:
             "rss_mib": system.rss_mib(),
             "hooks": self._pace.report(),
             "http": self._web.report,
+            "hub": self._hub.report,
             **facts,
             "healthy": problem is None,
             "last_error": problem or self._settings.error or self._worker.last_error or facts["last_error"],

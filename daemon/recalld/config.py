@@ -119,9 +119,10 @@ class HttpConfig(_Section, frozen=True):
 
 
 class HubConfig(_Section, frozen=True):
-    """The team's PostgreSQL."""
+    """The team's PostgreSQL. dsn: whose member this is, and where. passfile: libpq's, where the dsn has no password."""
 
     dsn: str = ""
+    passfile: str = ""
 
 
 class Config(_Section, frozen=True):
@@ -176,6 +177,12 @@ def parse(text: str, name: str) -> Config:
                 f"{name}:{line}: containers.paths: {inside!r} = {outside!r}: both are whole paths, from / (or ~/) on"
             )
     return config
+
+
+def masked(dsn: str) -> str:
+    """The address of a database as it may be shown: without its passwords."""
+    url = re.sub(r"(://[^:@/?]*):.*@", r"\1:***@", dsn)
+    return re.sub(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|[^\s&]+)", r"\1***", url)
 
 
 def _located(message: str, text: str, name: str) -> str:

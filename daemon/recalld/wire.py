@@ -22,6 +22,9 @@ MAX_PATH_CHARS = 8 * 1024
 
 NO_REPLY = b"{}"
 
+SELF_CHECK = "self-check"
+"""The `source` of a session that nobody holds: an installation proves itself, and is counted as nobody's."""
+
 _HOOK_EVENTS = {
     "session-start": "SessionStart",
     "prompt": "UserPromptSubmit",

@@ -11,7 +11,8 @@ from typing import Any
 
 from recalld.cli import output
 from recalld.cli.calls import ask
-from recalld.cli.command import SCOPES, TYPES, Command, Told, here, ids, nothing, when, yes
+from recalld.cli.command import SCOPES, TYPES, Command, Told, here, ids, nothing, yes
+from recalld.ends import when
 from recalld.errors import InputError
 
 Row = dict[str, Any]
@@ -49,15 +50,29 @@ def _say_added(row: Row, begun: datetime) -> None:
 
 def _edit_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="its id, or the start of it")
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="the new sentence; `-` reads it from stdin")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the new sentence; `-` reads it from stdin")
+    parser.add_argument(
+        "--local-only", choices=("on", "off"), help="on: it never leaves this machine, nor does a remote model see it"
+    )
 
 
 def edit(arguments: argparse.Namespace) -> Told:
-    """Replace a sentence, if it is still the one that was looked at."""
+    """Replace a sentence, if it is still the one that was looked at, or say whether it may leave this machine."""
+    if not arguments.text and not arguments.local_only:
+        raise InputError("say what to change: the new sentence, or --local-only on or off")
     before = ask("show", id=arguments.id)
-    row = ask("edit", writes=True, id=before["id"], text=_text(arguments.text), version=before["version"])
-    old = shlex.quote(output.safe(before["content"]))
-    return Told(row, lambda row: say("changed", row, back=f"edit {short(row['id'])} {old}"))
+    seen = {"id": before["id"], "version": before["version"]}
+    text = _text(arguments.text) if arguments.text else None
+    if arguments.local_only:
+        row = ask("patch", writes=True, **seen, content=text, local_only=arguments.local_only == "on")
+    else:
+        row = ask("edit", writes=True, **seen, text=text)
+    words = [shlex.quote(output.safe(before["content"]))] if text is not None else []
+    if row["local_only"] != before["local_only"]:
+        words.append(f"--local-only {'on' if before['local_only'] else 'off'}")
+    back = " ".join(["edit", short(row["id"]), *words])
+    kept = ", kept on this machine" if arguments.local_only == "on" else ""
+    return Told(row, lambda row: say(f"changed{kept}", row, back=back))
 
 
 def _delete_options(parser: argparse.ArgumentParser) -> None:
@@ -163,8 +178,8 @@ COMMANDS = (
     Command("add", "TEXT", "remember a sentence", _add_options, add,
             ("recalld add 'The API listens on port 8080.'", "recalld add --scope user --type preference 'Answer briefly.'",
              "recalld add --pin --expires 2w 'The release freeze ends on Friday.'")),
-    Command("edit", "ID TEXT", "put another sentence in a memory's place", _edit_options, edit,
-            ("recalld edit 1a2b3c 'The API listens on port 8081.'",)),
+    Command("edit", "ID [TEXT]", "put another sentence in a memory's place, or keep it on this machine", _edit_options, edit,
+            ("recalld edit 1a2b3c 'The API listens on port 8081.'", "recalld edit 1a2b3c --local-only on")),
     Command("delete", "ID...", "forget memories for good; they do not come back by themselves", _delete_options, delete,
             ("recalld delete 1a2b3c", "recalld delete 1a2b3c 4d5e6f --yes")),
     Command("pin", "ID...", "give memories to every session, first of all", ids, pin, ("recalld pin 1a2b3c",)),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import re
-import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,14 +13,15 @@ import msgspec
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from recalld import config
+from recalld import config, whole_file
 from recalld.config import Config
 from recalld.errors import ConfigError, InputError
 
 
 def effective(path: Path) -> dict[str, Any]:
-    """`path`, the `values` in force by section, and the keys `set` in the file. Raises ConfigError."""
+    """`path`, the `values` in force by section, no password among them, and the keys `set` there. Raises ConfigError."""
     values = msgspec.to_builtins(config.load(path))
+    values["hub"]["dsn"] = config.masked(values["hub"]["dsn"])
     written_there = tomllib.loads(_read(path))
     keys = [f"{section}.{key}" for section, table in written_there.items() for key in table]
     return {"path": str(path), "values": values, "set": keys}
@@ -112,16 +111,8 @@ def _replace(path: Path, text: str) -> None:
     """Put `text` into the file in one rename; where `path` is a link, into what it leads to."""
     target = Path(os.path.realpath(path))
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    with whole_file.written(target) as file:
+        file.write(text.encode())
 
 
 def _key(name: str) -> str:

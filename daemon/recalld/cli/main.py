@@ -15,6 +15,7 @@ from recalld.cli import (
     change,
     completion,
     encrypt,
+    hub,
     init,
     judge,
     mcp,
@@ -36,7 +37,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("settle", settle.COMMANDS),
     ("change", (*change.COMMANDS, *order.COMMANDS, *projects.COMMANDS)),
     ("carry", (*carry.COMMANDS, *backups.COMMANDS)),
-    ("run", (*run.COMMANDS, *encrypt.COMMANDS, *mcp.COMMANDS, *ui.COMMANDS)),
+    ("run", (*run.COMMANDS, *encrypt.COMMANDS, *hub.COMMANDS, *mcp.COMMANDS, *ui.COMMANDS)),
     ("set up", (*setup.COMMANDS, *init.COMMANDS, *completion.COMMANDS)),
     ("judge", judge.COMMANDS),
 )

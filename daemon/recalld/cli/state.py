@@ -25,6 +25,7 @@ NOTHING = {
     "model": {"id": None, "state": "not loaded"},
     "watch": "off",
     "http": {"state": "off", "url": None, "error": None},
+    "hub": {"state": "off", "last_sync_at": None, "outbox": None, "error": None},
     "memories": 0,
     "pending": 0,
     "projects": 0,
@@ -121,6 +122,7 @@ def _lines(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
         "model": (f"{facts['model']['id']}, {facts['model']['state']}", ""),
         "spool": (spool, "yellow" if facts["spool"] else ""),
         **({"viewer": _viewer(facts["http"])} if facts["http"]["state"] != "off" else {}),
+        **({"hub": hub(facts["hub"])} if facts["hub"]["state"] != "off" else {}),
         **runaway,
         **({"trouble": (facts["trouble"], "red")} if facts["trouble"] else {}),
         **({"rescued": (facts["rescued"], "red")} if facts["rescued"] else {}),
@@ -141,6 +143,16 @@ def _viewer(door: dict[str, Any]) -> tuple[str, str]:
     if door["state"] == "failed":
         return f"not served: {door['error']}", "red"
     return (door["url"], "") if door["url"] else ("starting", "yellow")
+
+
+def hub(report: dict[str, Any]) -> tuple[str, str]:
+    """Whether this home and the hub are equal, and since when not."""
+    last = output.day(report["last_sync_at"], output.utc_now()) if report["last_sync_at"] else ""
+    since = f"; last in step {last}" if last else "; never in step yet"
+    if report["error"]:
+        return f"{report['error']}{since}", "red" if report["state"] == "failed" else "yellow"
+    waiting = f", {report['outbox']:,} to send" if report["outbox"] else ""
+    return (f"in step since {last}{waiting}", "") if report["state"] == "synced" else (f"{report['state']}{since}", "")
 
 
 def _daemon(facts: dict[str, Any]) -> tuple[str, str]:

@@ -20,7 +20,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A memory, and what becomes another; what is left out stays as it is.
 
     version: the one that the writer saw. project: a name or a path; with it, the scope is `project`. expires: as
-    `expiry` reads it, None for no end.
+    `expiry` reads it, None for no end. local_only: it never leaves this machine, and no remote model sees it.
     """
 
     id: str
@@ -32,6 +32,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scope: Scope | UnsetType = UNSET
     project: str | UnsetType = UNSET
     expires: str | UnsetType | None = UNSET
+    local_only: bool | UnsetType = UNSET
 
 
 def patch(db: apsw.Connection, context: Context, request: Patch) -> Memory:
@@ -39,7 +40,7 @@ def patch(db: apsw.Connection, context: Context, request: Patch) -> Memory:
     memory = living(db, request.id)
     wanted = _fields(context, request) | _place(db, context, request, memory)
     if not wanted:
-        raise InputError("say what to change: content, type, tags, pinned, scope, project or expires")
+        raise InputError("say what to change: content, type, tags, pinned, scope, project, expires or local_only")
     stored = msgspec.structs.asdict(memory) | {"project_id": memories.project_of(db, memory.id)}
     changed = {name: value for name, value in wanted.items() if value != stored[name]}
     if changed:
@@ -66,6 +67,8 @@ def _fields(context: Context, request: Patch) -> dict[str, Any]:
         fields["pinned"] = request.pinned
     if request.expires is not UNSET:
         fields["expires_at"] = expiry(request.expires, context.now)
+    if request.local_only is not UNSET:
+        fields["local_only"] = request.local_only
     return fields
 
 
