@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class FakeHub:
 
     def __init__(self, **roles: str) -> None:
         self.roles, self.seq = roles, 0
+        self.marks: dict[int, str] = {}
         self.rows: dict[str, Stored] = {}
         self.withdrawals: list[tuple[int, str, str]] = []
         self.steps: list[tuple[int, str, str, str, Step]] = []
@@ -64,6 +66,7 @@ class FakeHub:
 
     def next(self) -> int:
         self.seq += 1
+        self.marks[self.seq] = secrets.token_hex(4)
         return self.seq
 
     def let_go(self, memory_id: str, stream: str) -> None:
@@ -117,6 +120,23 @@ class FakeRemote:
             mine = [one for one, row in self.hub.rows.items() if (row.stream, row.owner) == (stream, self.member)]
             self.withdraw(stream, [one for one in mine if not self.hub.rows[one].deleted])
         self.hub.shares.discard((stream, self.member, self.device))
+
+    def mark(self) -> str:
+        return f"{self.hub.seq}@{self.hub.marks.get(self.hub.seq, '')}"
+
+    def knows(self, mark: str) -> bool:
+        seq, _, sign = mark.partition("@")
+        return self.hub.marks.get(int(seq), "") == sign
+
+    def news(self, cursors: Mapping[str, int]) -> frozenset[str]:
+        hub = self.hub
+        ends = [(row.stream, row.seq) for row in hub.rows.values()] + [
+            (where, seq) for seq, where, _ in hub.withdrawals
+        ]
+        return frozenset(
+            one for one, seen in cursors.items()
+            if hub.may_read(self.member, one) and any(where == one and seq > seen for where, seq in ends)
+        )  # fmt: skip
 
     def pull(self, stream: str, cursor: int, limit: int = 500) -> Page:
         hub = self.hub

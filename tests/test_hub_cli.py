@@ -16,6 +16,7 @@ from conftest import Home, command
 from hub_homes import children, contents, done, home_of, refused, said
 from pg import Hub, hub, server
 from recalld.cli import complete
+from recalld.cli.hub import _show_status
 from test_cli import on_terminal
 from test_cli_terminal import table, typed
 from web_house import until
@@ -51,6 +52,9 @@ def test_from_an_empty_database_to_two_machines_in_step(laptop: Home, desktop: H
     laptop.environ["RECALLD_HUB_ADMIN_DSN"] = admin
     again = done(laptop, "hub", "init", "--org", "acme")
     assert (again["created"], again["applied"], again["join"]) == (False, [], None)
+    assert "acme was there already" in said(laptop, "hub", "init", "--org", "acme")[1]
+    _, other, _ = said(laptop, "hub", "init", "--org", "globex")
+    assert "the hub was up to date" in other and "globex is made, and you are its owner" in other
 
     joined = done(laptop, "hub", "join", "--device", "laptop", text=made["join"])
     assert (joined["org"], joined["member"], joined["role"], joined["device"]) == ("acme", "ann", "owner", "laptop")
@@ -118,6 +122,72 @@ def test_sharing_works_offline_and_is_told_later(hub: Hub, laptop: Home) -> None
     assert done(laptop, "hub", "sync")["pushed"] == 1
 
 
+def test_leaving_with_all_of_ones_own_costs_no_machine_of_ones_own_a_word(
+    hub: Hub, laptop: Home, desktop: Home, tmp_path: Path
+) -> None:
+    """Not the one that wrote it, not the one that had not heard of it yet; another member loses it."""
+    other = home_of(tmp_path / "other")
+    for home, dsn in ((laptop, hub.owner), (desktop, hub.owner), (other, hub.member("bob"))):
+        done(home, "hub", "join", text=dsn)
+        done(home, "hub", "share", "project")
+    done(desktop, "add", "Orders live in PostgreSQL.")
+    done(desktop, "hub", "sync")
+    done(other, "hub", "sync")
+    assert (contents(laptop), contents(other)) == (set(), {"Orders live in PostgreSQL."})
+    done(laptop, "add", "Prices are in cents.")
+    done(laptop, "hub", "leave", "--delete-mine", "--yes")
+    for home in (desktop, other):
+        done(home, "hub", "sync")
+    assert contents(laptop) == {"Orders live in PostgreSQL.", "Prices are in cents."}
+    assert (contents(desktop), contents(other)) == ({"Orders live in PostgreSQL."}, set())
+
+
+def test_leaving_with_all_of_ones_own_waits_until_the_hub_answers(hub: Hub, laptop: Home) -> None:
+    """Since what of it only the hub has would be lost: it fails in one line, and nothing is left yet."""
+    done(laptop, "hub", "join", text=hub.owner)
+    config = laptop.paths.config.read_text()
+    laptop.paths.config.write_text(config.replace(f":{server().port}/", f":{_free_port()}/"))
+    assert "refused" in refused(laptop, "hub", "leave", "--delete-mine", "--yes")
+    assert done(laptop, "hub", "status")["joined"]
+    code, _, errors = said(laptop, "hub", "leave")
+    assert code == 0 and "the hub was not told" in errors
+    assert "belongs to no hub" in refused(laptop, "hub", "leave")
+
+
+def test_what_others_lose_by_it_needs_a_yes_where_nobody_can_be_asked(hub: Hub, laptop: Home) -> None:
+    done(laptop, "hub", "join", text=hub.owner)
+    done(laptop, "hub", "share", "user")
+    hub.member("bob")
+    for words in (("unshare", "user", "--delete-mine"), ("leave", "--delete-mine"), ("members", "remove", "bob")):
+        assert "--yes says that it is meant" in refused(laptop, "hub", *words)
+    state = done(laptop, "hub", "status")
+    assert state["joined"] and any(one["sends"] for one in state["streams"])
+    assert not [row for row in done(laptop, "hub", "members") if row["removed_at"]]
+
+
+def test_what_stays_out_is_named_and_the_rest_counted(
+    hub: Hub, laptop: Home, desktop: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In `hub status`; `doctor` says that there is such a thing."""
+    done(laptop, "hub", "join", text=hub.member("bob"))
+    memory = done(laptop, "add", "We write British English.", "--scope", "org")["id"]
+    done(laptop, "hub", "share", "org")
+    _, shown, _ = said(laptop, "hub", "status")
+    assert f"{memory}: only maintainers and owners" in " ".join(shown.split())
+    told = done(laptop, "hub", "status")
+    told |= {"skipped": 1_022, "skipped_rows": [{"id": f"m-{n}", "reason": "it is torn"} for n in range(20)]}
+    _show_status(told)
+    shown = capsys.readouterr().out
+    assert "m-19: it is torn" in shown and "and 1,002 more" in shown
+    daemon = laptop.start_daemon()
+    try:
+        until(lambda: laptop.client.call("status")["hub"]["state"] == "synced")
+        (found,) = (check for check in json.loads(said(laptop, "doctor", "--json")[1]) if check["check"] == "hub")
+        assert found["ok"] and "`recalld hub status` names them" in found["detail"]
+    finally:
+        daemon.stop()
+
+
 # --- members ---
 
 
@@ -145,6 +215,8 @@ def test_members_come_are_changed_and_go(hub: Hub, laptop: Home, desktop: Home) 
     assert {"member-add", "member-remove", "rotate", "join"} <= set(actions)
     assert len(done(laptop, "hub", "audit", "--limit", "2")) == 2
     assert done(laptop, "hub", "audit", "--since", "2099-01-01") == []
+    lines = [line.split()[2:] for line in said(laptop, "hub", "audit")[1].splitlines()]
+    assert ["olga", "member-add", "bob"] in lines and any(line[0].startswith("olga/") for line in lines)
 
 
 def test_all_that_the_hub_has_of_one_can_be_had(hub: Hub, laptop: Home) -> None:
@@ -222,8 +294,11 @@ def test_an_address_that_leads_nowhere_is_refused_in_one_line(
 def test_a_hub_of_another_version_says_who_has_to_be_upgraded(hub: Hub, laptop: Home) -> None:
     hub.query("delete from recalld.migrations where version = (select max(version) from recalld.migrations)")
     assert "`recalld hub init` again" in refused(laptop, "hub", "join", text=hub.owner)
-    hub.query("insert into recalld.migrations (version, name, program) values (9999, 'later', 'recalld 9')")
+    hub.query(
+        "insert into recalld.migrations (version, name, program, serves) values (9999, 'later', 'recalld 9', 9999)"
+    )
     assert "upgrade recalld" in refused(laptop, "hub", "init", hub.admin, "--org", "acme")
+    assert "upgrade recalld here" in refused(laptop, "hub", "join", text=hub.owner)
 
 
 def test_a_home_belongs_to_one_member_at_a_time(hub: Hub, laptop: Home) -> None:
@@ -231,6 +306,12 @@ def test_a_home_belongs_to_one_member_at_a_time(hub: Hub, laptop: Home) -> None:
     done(laptop, "hub", "join", text=hub.owner)
     for dsn in (hub.org("globex", "gus"), hub.member("bob")):
         assert "`recalld hub leave` comes first" in refused(laptop, "hub", "join", text=dsn)
+    namesake = Hub(server())  # all is called the same there
+    try:
+        assert "`recalld hub leave` comes first" in refused(laptop, "hub", "join", text=namesake.owner)
+        assert namesake.query("select count(*) from recalld.devices") == [(0,)]
+    finally:
+        server().drop(namesake.database)
     assert done(laptop, "hub", "status")["member"] == "olga"
     done(laptop, "hub", "leave")
     assert done(laptop, "hub", "join", text=hub.org("initech", "ina"))["org"] == "initech"

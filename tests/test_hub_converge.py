@@ -205,7 +205,7 @@ class World:
 
     def break_off(self, device: Device, extra: int) -> None:
         """A cycle that ends before or after one of its steps."""
-        left = [extra // 2 % 12]
+        left = [extra // 2 % 16]
 
         def counted(step: Callable[..., Any]) -> Callable[..., Any]:
             @functools.wraps(step)
@@ -221,7 +221,7 @@ class World:
             return taken
 
         remote = self.hub.remote(device.member, device.name)
-        for name in ("pull", "push", "withdraw", "share", "unshare"):
+        for name in ("knows", "mark", "news", "pull", "push", "withdraw", "share", "unshare"):
             setattr(remote, name, counted(getattr(remote, name)))
         sync.cycle(counted(device.call), remote, page=1 + extra % 3)
 
@@ -451,6 +451,7 @@ class Through:
 
     def __init__(self, real: Real, remote: Remote) -> None:
         self.real, self.share, self.pull, self._remote = real, remote.share, remote.pull, remote
+        self.mark, self.knows, self.news = remote.mark, remote.knows, remote.news
 
     def push(self, items: Sequence[Item]) -> list[Result]:
         self.real.seen += [json.dumps(msgspec.to_builtins(item), ensure_ascii=False) for item in items]

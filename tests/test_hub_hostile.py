@@ -127,3 +127,11 @@ def test_a_project_that_the_settings_keep_here_later_leaves_the_hub_whole(team: 
     assert team.bob.get(memory_id) is None
     assert not team.hub.alive(SHOP)
     assert team.ann.text(memory_id) == SOUP
+
+
+def test_what_was_deleted_here_in_another_place_stays_deleted_and_the_hub_is_told(team: Team) -> None:  # noqa: F811
+    memory_id = team.bob.call("add", text=SOUP, scope="project", project="other")["id"]
+    team.bob.call("delete", ids=[memory_id])
+    take(team.bob, row(memory_id, content=FISH))
+    assert team.bob.text(memory_id) == ""
+    assert memory_id in team.bob.outbox()

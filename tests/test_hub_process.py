@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -18,10 +19,13 @@ from typing import Any
 
 import pytest
 
-from hub_homes import children, done, home_of, said
+from hub_homes import children, done, home_of, inside, said
 from pg import Hub, hub, server
+from recalld.cli import calls, hub_link
 from recalld.config import Config, HubConfig
 from recalld.doors.child_process import ChildProcess
+from recalld.doors.hub_process import HubProcess
+from recalld.hub.link import linked
 from recalld.settings import Settings
 from web_house import alive, until
 
@@ -127,6 +131,38 @@ def test_one_that_ends_at_once_is_begun_again_after_ever_longer_pauses(tmp_path:
         assert gaps[0] >= 0.8 * 0.2 and all(gap >= 0.8 * 0.4 for gap in gaps[1:])
 
 
+def test_a_line_without_an_end_does_not_stop_it(tmp_path: Path) -> None:
+    """It is cut, and what is said after it is heard."""
+    with kept(tmp_path, short=False) as (run, config, _):
+        script = tmp_path / "example_child.py"
+        endless = 'print("x" * 300_000, flush=True)\nprint("serves"'
+        script.write_text(script.read_text().replace('print("serves"', endless))
+        config.write_text('[hub]\ndsn = "one"\n')
+        run(lambda child: becomes(child, "serving"))
+
+
+def test_nothing_is_told_of_the_hub_before(tmp_path: Path) -> None:
+    """When it was in step last, and what waited, were another hub's."""
+    config = tmp_path / "config.toml"
+    config.write_text('[hub]\ndsn = "host=nowhere.invalid"\n')
+    child = HubProcess(Settings(config), {})
+
+    async def life() -> None:
+        keeping = asyncio.ensure_future(child.keep())
+        await becomes(child, "starting")
+        assert child.heard(
+            '{"state": "synced", "last_sync_at": "2026-01-01T00:00:00.000Z", "outbox": 7, "error": null}'
+        )
+        assert child.report["outbox"] == 7
+        config.write_text("")
+        await becomes(child, "off")
+        assert child.report == {"state": "off", "last_sync_at": None, "outbox": None, "error": None}
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(life(), 60))
+
+
 # The hub's own process ------------------------------------------------------------------------------------------------
 
 
@@ -181,6 +217,30 @@ def test_a_change_here_or_there_is_told_within_seconds(hub: Hub, tmp_path: Path)
         assert cpu_s(pid) - before < 0.5
     finally:
         daemon.stop()
+
+
+def test_what_is_written_behind_a_cycle_is_noticed(hub: Hub, tmp_path: Path) -> None:
+    """Also where as much waits as did before it; and whoever finds another process at work is told that it waits."""
+    home = home_of(tmp_path / "laptop")
+    done(home, "hub", "join", text=hub.owner)
+    done(home, "hub", "share", "user")
+    told: list[str] = []
+    with inside(home), linked(home.paths, hub_link.settings(), calls.ask, lambda: told.append("busy")) as link:
+        for number in range(3):
+            done(home, "add", f"Tea number {number} is green.", "--scope", "user")
+            assert link.waiting()
+            link.cycle()
+            assert not link.waiting()
+        assert told == []
+        with open(home.paths.state / "hub.lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            waits = threading.Thread(target=link.cycle)
+            waits.start()
+            until(lambda: told == ["busy"])
+            assert waits.is_alive()
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            waits.join(60)
+            assert not waits.is_alive()
 
 
 def cpu_s(pid: int) -> float:

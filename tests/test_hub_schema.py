@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.json import Jsonb
 
 from hub_items import body, item, steps
@@ -21,7 +22,7 @@ from pg import ADMIN, BASE, Hub, device_id, hub, server
 from recalld import hubwire
 from recalld.hub import admin
 from recalld.hub.postgres import SCHEMA, Remote
-from recalld.hubwire import ORG, HubError, Page
+from recalld.hubwire import ORG, HubError, Page, Result
 
 __all__ = ["hub"]
 
@@ -249,7 +250,7 @@ def test_what_a_member_may_is_this_and_no_more(world: World) -> None:
            and has_function_privilege('recalld_member', p.oid, 'execute') order by 1"""
     )
     assert [name for (name,) in functions] == [
-        "audit", "export", "knows", "last_seq", "leave", "mark", "member_add", "member_hang_up", "member_list", "member_remove", "member_role",
+        "audit", "export", "knows", "leave", "mark", "member_add", "member_hang_up", "member_list", "member_remove", "member_role",
         "member_rotate", "my_org", "my_streams", "news", "push", "register_device", "set_seal_check", "share", "unshare",
         "whoami", "withdraw",
     ]  # fmt: skip
@@ -466,6 +467,7 @@ def test_an_item_of_any_shape_is_refused_in_a_sentence(hub: Hub) -> None:
         '{"id": "m-0123456789abcdef0123", "stream": "org", "base_version": 1e300, "digest": "AA==", "body": {}}',
         f'{{{named}, "digest": "AA==", "body": [], "steps": {{}}}}',
         f'{{{named}, "digest": "AA==", "body": {{"scope": "org", "status": "active"}}, "steps": {{}}}}',
+        f'{{{named}, "digest": "AA==", "body": {{"scope": "org", "status": "active", "of_later": [{{"n": -1e400}}]}}}}',
         f'{{{named}, "digest": "AA=", "deleted": true}}',
         f'{{{named}, "digest": "AA==", "deleted": 1, "body": {{"scope": "org"}}}}',
         f'{{{named}, "digest": "A", "body": {{"scope": "org", "status": "active"}}}}',
@@ -737,7 +739,7 @@ def test_a_password_comes_near_the_server_as_a_verifier_only(hub: Hub) -> None:
     log = (hub.server.folder / "log").read_text()[before:]
     assert "member_rotate" in log
     for dsn in dsns:
-        password = dsn.split(":")[2].split("@")[0]
+        password = conninfo_to_dict(dsn)["password"]
         assert len(password) >= 32
         assert password not in log
     role = hub.query("select pg_role from recalld.members where name = 'bob'")[0][0]
@@ -748,6 +750,19 @@ def test_a_password_comes_near_the_server_as_a_verifier_only(hub: Hub) -> None:
         psycopg.connect(dsns[0])
     with psycopg.connect(dsns[1]) as connection:
         assert connection.execute("select session_user").fetchall() == [(role,)]
+
+
+def test_a_new_password_of_ones_own_changes_nothing_else_of_the_address(hub: Hub) -> None:
+    asked = (
+        hub.owner.replace("@127.0.0.1:", "@localhost:")
+        + f"?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={hub.server.folder}/data/server.crt"
+        "&connect_timeout=7&options=-c%20jit%3Doff"
+    )
+    before, after = conninfo_to_dict(asked), conninfo_to_dict(admin.rotate(asked, None))
+    assert before.pop("password") != after["password"]
+    assert {name: after[name] for name in before} == before
+    with Remote(make_conninfo("", **after)) as remote:
+        assert remote.whoami().member == "olga"
 
 
 def test_the_same_project_in_two_orgs_is_two_streams(hub: Hub) -> None:
@@ -947,15 +962,46 @@ def test_inits_that_begin_at_once_make_one_hub(bare: str) -> None:
 
 
 def test_a_schema_of_a_later_program_is_left_alone(hub: Hub) -> None:
-    hub.query("insert into recalld.migrations values (%s, 'x', 'later')", SCHEMA + 1)
+    later = "insert into recalld.migrations (version, serves, name, program) values (%s, %s, 'x', 'later')"
+    hub.query(later, SCHEMA + 1, SCHEMA)
     for deed in (lambda: admin.init(hub.admin, org="b", member="c", program="t"), lambda: admin.init_sql(hub.admin)):
         with pytest.raises(HubError, match=f"has schema {SCHEMA + 1}, this program knows {SCHEMA}: upgrade recalld"):
             deed()
     with hub.device(hub.owner) as remote:  # what a device needs is there
+        for name in ("whoami", "push", "withdraw", "member_list", "audit", "export"):
+            _widen(hub, name)
         assert remote.whoami().member == "olga"
+        told = item(remote.whoami().stream, "memory")
+        assert remote.push([told]) == [Result(id=told.id, outcome="stored", version=1)]
+        assert remote.withdraw(told.stream, [told.id]) == [Result(id=told.id, outcome="stored", version=2)]
+        assert admin.members(hub.owner)[0].name == "olga"
+        assert admin.audit(hub.owner, None, 1)[0].action == "withdraw"
+        assert admin.export(hub.owner)["member"]["name"] == "olga"
+    hub.query(later, SCHEMA + 2, SCHEMA + 2)
+    hub.query("drop function recalld.whoami(uuid)")
+    line = f"the hub serves programs from its schema {SCHEMA + 2} on, and this one is of {SCHEMA}: upgrade recalld here"
+    with pytest.raises(HubError, match=line), Remote(hub.owner) as remote:
+        remote.whoami()
+    hub.query("delete from recalld.migrations where version > %s", SCHEMA)
+    with pytest.raises(HubError, match="or one of another version"), Remote(hub.owner) as remote:
+        remote.whoami()
     hub.query("delete from recalld.migrations where version > 1")
     with pytest.raises(HubError, match="the hub's schema has version 1"), Remote(hub.owner) as remote:
         remote.whoami()
+
+
+def _widen(hub: Hub, name: str) -> None:
+    """Gives a function one more column, as a later version might."""
+    ((number, arguments, result),) = hub.query(
+        "select pronargs, pg_get_function_identity_arguments(oid), pg_get_function_result(oid) from pg_proc where oid = %s::regproc",
+        f"recalld.{name}",
+    )
+    given = ", ".join(f"${n}" for n in range(1, number + 1))
+    hub.query(f"alter function recalld.{name} rename to {name}_was")
+    hub.query(
+        f"create function recalld.{name}({arguments}) returns {result.replace('TABLE(', 'TABLE(of_later integer, ')} "
+        f"language sql security definer as 'select 1, was.* from recalld.{name}_was({given}) was'"
+    )
 
 
 def test_the_program_and_its_files_agree_on_the_version() -> None:

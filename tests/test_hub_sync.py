@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ import pytest
 from hub_house import SHOP, Device, FakeHub, FakeRemote
 from recalld.hub import sync
 from recalld.hubwire import HubError, Item, Page, Result, Row
+from recalld.store import hub as table
+from recalld.verbs import hub_body
 
 PATIENCE_S = 30.0
 
@@ -54,6 +59,10 @@ class Noted(FakeRemote):
         if len(self.asked) == self.until:
             raise HubError("the hub is away", away=True)
 
+    def news(self, cursors: Mapping[str, int]) -> frozenset[str]:
+        self.note("news")
+        return super().news(cursors)
+
     def pull(self, stream: str, cursor: int, limit: int = 500) -> Page:
         self.note(f"pull {stream}")
         return super().pull(stream, cursor, limit)
@@ -72,21 +81,71 @@ class Noted(FakeRemote):
 
 
 def test_shares_are_announced_then_all_is_taken_then_all_is_sent(hub: FakeHub, pair: Any) -> None:
-    """And a cycle in which nothing happened only looks."""
-    ann, _ = pair
+    """And a cycle in which nothing happened looks once, for all streams, and notes nothing."""
+    ann, tower = pair
     ann.call("hub-share", scope="project", project="shop")
     ann.add("The shop sells soup.")
     remote = Noted(hub, ann)
     assert sync.cycle(ann.call, remote).pushed == 1
-    looks = ["pull org", f"pull {SHOP}", "pull user:ann"]
-    assert remote.asked == [f"share {SHOP}", "share user:ann", *looks, "push 1"]
+    assert remote.asked == [f"share {SHOP}", "share user:ann", "news", "push 1"]
+    sync.cycle(ann.call, remote)  # its own words come back
     remote.asked.clear()
     assert sync.cycle(ann.call, remote) == sync.Synced(pulled=0)
-    assert remote.asked == looks
+    assert remote.asked == ["news"]
+    tower.add("The shop sells fish.")
+    tower.sync(hub)
     remote.asked.clear()
     ann.call("hub-unshare", scope="project", project="shop")
     sync.cycle(ann.call, remote)
-    assert remote.asked == [f"unshare {SHOP}", "pull org", "pull user:ann"]
+    assert remote.asked == [f"unshare {SHOP}", "news", "pull user:ann"]
+
+
+def test_a_hub_that_was_restored_from_a_backup_gets_back_what_the_devices_have(hub: FakeHub, pair: Any) -> None:
+    """Whoever wrote to it before the others looked; what was deleted since stays so, what was changed stays changed."""
+    ann, tower = pair
+    kept, edited, deleted = (ann.add(f"The {word} is open.") for word in ("shop", "kitchen", "garden"))
+    for device in (ann, tower):
+        device.sync(hub)
+    dump = copy.deepcopy(hub)
+    ann.call("edit", id=edited, text="The kitchen is shut.")
+    ann.call("delete", ids=[deleted])
+    later = ann.add("The door is blue.")
+    for device in (ann, tower):
+        device.sync(hub)
+    writer = tower.add("The roof is red.")
+    for _ in range(6):  # more than what was lost: no number tells the two apart
+        tower.sync(dump)
+        tower.call("edit", id=writer, text=f"The roof is {secrets.token_hex(3)}.")
+    for device in (ann, tower) * 3:
+        device.sync(dump)
+    assert ann.texts() == tower.texts()
+    assert {ann.text(one) for one in (kept, edited, later)} == {
+        "The shop is open.", "The kitchen is shut.", "The door is blue."}  # fmt: skip
+    assert ann.text(deleted) == tower.text(deleted) == ""
+    assert not ann.call("conflicts")
+    assert dump.alive("user:ann") == {kept, edited, later, writer}
+
+
+def test_what_an_earlier_program_could_not_read_is_read_by_a_later_one(
+    hub: FakeHub, pair: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, tower = pair
+    memory_id = ann.add("The shop sells soup.")
+    ann.sync(hub)
+    monkeypatch.setattr(hub_body, "checked", unfit)
+    assert sync.cycle(tower.call, Noted(hub, tower)).skipped == 1
+    assert sync.cycle(tower.call, Noted(hub, tower)).skipped == 0
+    monkeypatch.undo()
+    tower.sync(hub)
+    assert tower.text(memory_id) is None  # the same program is not asked again and again
+    monkeypatch.setattr(table, "__version__", "99.0")
+    tower.sync(hub)
+    assert tower.text(memory_id) == "The shop sells soup."
+    assert tower.call("hub-state")["skipped"] == 0
+
+
+def unfit(body: Any) -> Any:
+    raise msgspec.ValidationError("Invalid enum value 'of later'")
 
 
 def test_a_long_way_goes_in_portions_and_goes_on_where_it_broke_off(hub: FakeHub, pair: Any) -> None:
@@ -95,7 +154,7 @@ def test_a_long_way_goes_in_portions_and_goes_on_where_it_broke_off(hub: FakeHub
     texts = fill(ann, 720)
     for _ in range(2):  # the first push fails, then the second
         with pytest.raises(HubError):
-            sync.cycle(ann.call, Noted(hub, ann, 4))
+            sync.cycle(ann.call, Noted(hub, ann, 3))
     told: list[int] = []
     done = sync.cycle(ann.call, Noted(hub, ann), told=told.append)
     assert (done.left, len(hub.rows)) == (0, 720)
@@ -134,6 +193,9 @@ def test_a_memory_that_moves_while_streams_are_read_is_not_lost_and_found(hub: F
     ann.sync(hub)
     tower.sync(hub)
     tower.plain_sql("update memories set hit_count = 7")
+    ann.add("The kitchen opens at eight.")  # so that both streams are read
+    ann.add("Deploys happen on Fridays.", "project")
+    ann.sync(hub)
 
     class Meanwhile(Noted):
         def pull(self, stream: str, cursor: int, limit: int = 500) -> Page:

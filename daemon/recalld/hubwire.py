@@ -19,6 +19,8 @@ from recalld.model import Memory, Origin, Scope, Status, Type
 MAX_BODY_BYTES = 64 * 1024
 """Of one body, as JSON in UTF-8."""
 MAX_SEALED_BYTES = 96 * 1024
+MAX_STEPS = 50
+"""So many of a memory's last steps travel with one change, and are taken in with one."""
 MAX_STEPS_BYTES = 256 * 1024
 """Of one item's steps, as JSON in UTF-8."""
 MAX_ITEMS = 1_000
@@ -149,7 +151,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the hub takes this device for. sealed: the seal check, where the `user` scope is sealed."""
+    """Whom the hub takes this device for.
+
+    device: its name there. sealed: the seal check, where the `user` scope is sealed.
+    """
 
     org_id: str
     org: str
@@ -157,6 +162,7 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
     member: str
     role: Role
     device_id: str | None = None
+    device: str | None = None
     sealed: bytes | None = None
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import socket
 import sys
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from recalld.cli import hub_share, hub_team, output
 from recalld.cli.calls import ask
 from recalld.cli.command import Command, Told, yes
-from recalld.cli.hub_link import action, cycle, joined, secret, settings
+from recalld.cli.hub_link import TAKEN, action, agree, cycle, joined, secret, settings
 from recalld.errors import InputError
 from recalld.paths import find
 
@@ -36,23 +35,18 @@ def join(arguments: argparse.Namespace) -> Told:
     hub = settings(dsn)
     with Remote(hub.dsn, passfile=hub.passfile) as remote:
         me = remote.whoami()
-        if state["joined"] and (state["org"], state["member"]) != (me.org, me.member):
+        if state["joined"] and (state["org_id"], state["member_id"]) != (me.org_id, me.member_id):
             raise InputError(
                 f"this home belongs to {state['member']} of {state['org']} already; `recalld hub leave` comes first"
             )
         device_id = state.get("device_id") or str(uuid.uuid4())
-        device = _name(arguments.device or state.get("device") or socket.gethostname() or "device")
-        remote.register_device(device_id, device)
+        wanted = arguments.device or state.get("device") or socket.gethostname() or "device"
+        me = remote.register_device(device_id, wanted)
     said: State = {"org_id": me.org_id, "org": me.org, "member_id": me.member_id, "member": me.member, "role": me.role,
-            "device_id": device_id, "device": device}  # fmt: skip
+            "device_id": device_id, "device": me.device or wanted}  # fmt: skip
     ask("hub-join", writes=True, **said)
     config_file.put(paths.config, "hub.dsn", dsn)
     return Told({**said, "sealed": me.sealed is not None}, _say_joined)
-
-
-def _name(device: str) -> str:
-    """As the hub keeps it: in a history, names stand as member/device:program."""
-    return re.sub(r"[\x00-\x1f\x7f/:]", "-", device)[:100]
 
 
 def _say_joined(said: State) -> None:
@@ -89,17 +83,18 @@ def _show_status(told: State) -> None:
         lines["encrypted"] = ("what is yours alone: the hub cannot read it", "green")
     if told["outbox"]:
         lines["to send"] = (output.plural(told["outbox"], "memory", "memories"), "")
-    if told["skipped"]:
-        lines["skipped"] = (
-            f"{output.plural(told['skipped'], 'memory', 'memories')} of the hub cannot be taken in",
-            "red",
-        )
     for name, (value, style) in lines.items():
         table.add_row(output.text(name, "dim"), output.text(value, style))
     for one in told["streams"]:
         table.add_row(output.text("shared" if one["sends"] else "received", "dim"), output.text(_stream(one)))
-    for one in told["refused"]:
-        table.add_row(output.text("refused", "dim"), output.text(f"{one['id']}: {one['reason']}", "yellow"))
+    left_out = {
+        "refused": (told["refused"], told.get("refused_count", 0)),
+        "skipped": (told["skipped_rows"], told["skipped"]),
+    }
+    for word, (rows, number) in left_out.items():
+        more = [f"and {number - len(rows):,} more"] if number > len(rows) else []
+        for line in (*(f"{one['id']}: {one['reason']}" for one in rows), *more):
+            table.add_row(output.text(word, "dim"), output.text(line, "yellow"))
     output.show(table)
 
 
@@ -132,15 +127,20 @@ def _leave_options(parser: argparse.ArgumentParser) -> None:
 
 def leave(arguments: argparse.Namespace) -> Told:
     """Let this home belong to no hub any more. What is here stays here."""
+    from recalld import config
     from recalld.cli import config_file  # late: it brings tomlkit
     from recalld.hubwire import HubError
 
-    question = "delete all that came from you from the hub, for all your machines and for others?"
-    if arguments.delete_mine and not output.confirmed(question, given=arguments.yes):
-        raise InputError("nothing was changed")
+    paths = find()
+    if not (ask("hub-state")["joined"] or config.load(paths.config).hub.dsn):
+        raise InputError("this home belongs to no hub")
+    if arguments.delete_mine:
+        agree(f"delete what came from you? {TAKEN}", given=arguments.yes)
     told = True
     try:
         with joined() as link:
+            if arguments.delete_mine:  # what of it only the hub has is here first
+                cycle(link)
             link.remote.leave(delete_mine=arguments.delete_mine)
     except (HubError, InputError) as error:  # InputError: no hub is named any more
         if arguments.delete_mine:
@@ -148,7 +148,7 @@ def leave(arguments: argparse.Namespace) -> Told:
         print(f"recalld: the hub was not told: {error}", file=sys.stderr)
         told = False
     ask("hub-leave", writes=True)
-    config_file.put(find().config, "hub.dsn", "")
+    config_file.put(paths.config, "hub.dsn", "")
     line = "this home belongs to no hub any more; what is here stays here"
     return Told({"left": True, "told": told, "deleted": arguments.delete_mine}, lambda _: print(line))
 

@@ -6,7 +6,7 @@ stream was left, and a push only on the version that it is based on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +22,15 @@ ROUNDS = 4
 
 class Remote(Protocol):
     """The hub. All raise HubError."""
+
+    def mark(self) -> str:
+        """A sign of all that the hub knows now."""
+
+    def knows(self, mark: str) -> bool:
+        """Whether the hub has been there; not so where it was restored from an older backup."""
+
+    def news(self, cursors: Mapping[str, int]) -> frozenset[str]:
+        """The streams that have something behind their cursors."""
 
     def pull(self, stream: str, cursor: int, limit: int = ...) -> Page:
         """What the stream has behind `cursor`."""
@@ -80,6 +89,7 @@ def cycle(
     hold: streams that are left alone. told: gets how many memories have come or gone since it was called last.
     """
     work = _Cycle(ask, remote, seal, hold, told, page)
+    mark = work.recognise()
     work.announce()
     for number in range(ROUNDS):
         work.pull()
@@ -87,6 +97,8 @@ def cycle(
             break
     if work.done.deleted:
         ask("hub-settle", writes=True)  # folds what was erased out of every file
+    if (now := remote.mark()) != mark:
+        ask("hub-mark", writes=True, mark=now)
     return work.done
 
 
@@ -104,6 +116,14 @@ class _Cycle:
         self._page = page
         self.done = Synced()
 
+    def recognise(self) -> str:
+        """The hub's last sign. One that was restored since, or that now says more to us, is read and told all anew."""
+        state = self._ask("hub-state")
+        mark: str = state["mark"]
+        if state["outgrown"] or (mark and not self._remote.knows(mark)):
+            self._ask("hub-mark", writes=True)
+        return mark
+
     def announce(self) -> None:
         """Tell the hub what is shared from now on, and what no longer."""
         for one in self._streams():
@@ -120,10 +140,9 @@ class _Cycle:
     def pull(self) -> None:
         """Take in every stream to its end; again, where memories left one, to see whether they went into another."""
         for _ in range(ROUNDS):
-            left = 0
-            for one in self._streams():
-                if one["receives"]:
-                    left += self._take(one["stream"], one["cursor"])
+            cursors = {one["stream"]: int(one["cursor"]) for one in self._streams() if one["receives"]}
+            news = self._remote.news(cursors)
+            left = sum(self._take(stream, cursors[stream]) for stream in cursors if stream in news)
             if not left:
                 self.done.deleted += self._ask("hub-sweep", writes=True)["deleted"]
                 return

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from recalld import __version__
 from recalld.hubwire import ORG
 from recalld.model import Scope
 from recalld.store import meta
@@ -21,8 +22,10 @@ JOINED = "hub:joined"
 KEY = "hub:seal_key"
 """Key of `meta`: what the member's own stream is sealed with, in hex."""
 SKIPPED = "hub:skipped"
-"""Key of `meta`: rows that could not be taken in, as JSON {id: reason}."""
+"""Key of `meta`: rows that could not be taken in, as JSON of `Skipped`."""
 KEPT_SKIPPED = 100
+MARK = "hub:mark"
+"""Key of `meta`: a sign of what the hub knew when this device was in step with it last."""
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +188,17 @@ def seal(db: apsw.Connection, key: str, name: str) -> None:
     enqueue_all(db, name)
 
 
+def begin_anew(db: apsw.Connection) -> None:
+    """All is read once more, and sent where the hub lacks it: it was restored from a backup, or this program is newer."""
+    skip(db, {})
+    db.execute("update hub_items set version = 0, base = null")
+    db.execute("delete from hub_sent")
+    db.execute("update hub_streams set cursor = 0, announced = iif(sends, 0, announced)")
+    for one in streams(db):
+        if one.sends:
+            enqueue_all(db, one.stream)
+
+
 def waits(db: apsw.Connection, memory_id: str) -> tuple[bool, str | None]:
     """Whether the memory is in the outbox, and why the hub refused it."""
     row = db.execute("select refused from hub_outbox where memory = ?", (memory_id,)).fetchone()
@@ -207,14 +221,28 @@ def refused(db: apsw.Connection) -> list[tuple[str, str]]:
     return list(rows)
 
 
-def skipped(db: apsw.Connection) -> dict[str, str]:
-    """The rows that could not be taken in: id and reason."""
-    return msgspec.json.decode(meta.get(db, SKIPPED) or "{}", type=dict[str, str])
+class Skipped(msgspec.Struct, frozen=True):
+    """Rows that could not be taken in: id and reason. program: the version that could not."""
+
+    rows: dict[str, str]
+    program: str
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether another version, this one, has not tried them yet."""
+        return bool(self.rows) and self.program != __version__
+
+
+def skipped(db: apsw.Connection) -> Skipped:
+    """The rows that could not be taken in."""
+    found = meta.get(db, SKIPPED)
+    return Skipped({}, __version__) if found is None else msgspec.json.decode(found, type=Skipped)
 
 
 def skip(db: apsw.Connection, rows: dict[str, str]) -> None:
     """Note the rows that could not be taken in, the last ones only."""
-    meta.put(db, SKIPPED, msgspec.json.encode(dict(list(rows.items())[-KEPT_SKIPPED:])).decode())
+    kept = Skipped(rows=dict(list(rows.items())[-KEPT_SKIPPED:]), program=__version__)
+    meta.put(db, SKIPPED, msgspec.json.encode(kept).decode())
 
 
 def leave(db: apsw.Connection) -> None:

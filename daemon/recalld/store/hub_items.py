@@ -77,6 +77,12 @@ def steps(db: apsw.Connection, memory_id: str, after: int, limit: int) -> list[S
     return [msgspec.convert(dict(zip(Step.__struct_fields__, row, strict=True)), Step) for row in reversed(rows)]
 
 
+def said_before(db: apsw.Connection, memory_id: str, content: str) -> bool:
+    """Whether the memory once said this here: what it says now was written over it."""
+    found = db.execute("select exists (select 1 from history where memory = ? and content = ?)", (memory_id, content))
+    return bool(found.get)
+
+
 def unlink(db: apsw.Connection, memory_id: str) -> None:
     """The hub does not have this memory any more; whether it is to go there again is seen at the next sending."""
     for table in ("hub_items", "hub_sent"):

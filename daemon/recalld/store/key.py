@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from recalld import whole_file
 from recalld.errors import InputError, StoreError, UnavailableError
 from recalld.store import keychain
 
@@ -73,13 +74,8 @@ def record(path: Path) -> Record | None:
 
 def write(database: Path, kept: Record) -> None:
     """Put the record beside the database, durably and at once."""
-    folder = database.resolve().parent
-    unfinished = folder / f"{RECORD}.part"
-    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    with whole_file.written(database.resolve().with_name(RECORD)) as file:
         file.write(msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / RECORD)
 
 
 def empty(path: Path) -> bool:

@@ -41,7 +41,11 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """How this device stands to the hub. outbox: changes that wait. sealed: there is a key of the own stream."""
+    """How this device stands to the hub.
+
+    outbox: changes that wait. sealed: there is a key of the own stream. mark: see `Mark`. outgrown: rows were skipped by
+    another version of this program.
+    """
 
     joined: bool
     org_id: str = ""
@@ -57,6 +61,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     skipped_rows: tuple[Refused, ...] = ()
     sealed: bool = False
+    mark: str = ""
+    outgrown: bool = False
 
 
 SHOWN = 20
@@ -68,7 +74,8 @@ def state(db: apsw.Connection, context: Context, request: Nothing) -> State:
     who = hub.joined(db)
     if who is None:
         return State(joined=False)
-    refused, skipped = hub.refused(db), hub.skipped(db)
+    refused, passed_over = hub.refused(db), hub.skipped(db)
+    skipped = passed_over.rows
     return State(
         joined=True, **msgspec.structs.asdict(who),
         streams=tuple(_told(db, context, one) for one in hub.streams(db) if one.receives or not one.announced),
@@ -76,7 +83,8 @@ def state(db: apsw.Connection, context: Context, request: Nothing) -> State:
         refused=tuple(Refused(id=one, reason=reason) for one, reason in refused[:SHOWN]),
         skipped=len(skipped),
         skipped_rows=tuple(Refused(id=one, reason=reason) for one, reason in list(skipped.items())[:SHOWN]),
-        sealed=meta.get(db, hub.KEY) is not None,
+        sealed=meta.get(db, hub.KEY) is not None, mark=meta.get(db, hub.MARK) or "",
+        outgrown=passed_over.outgrown,
     )  # fmt: skip
 
 
@@ -188,6 +196,20 @@ class Announced(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 def announced(db: apsw.Connection, context: Context, request: Announced) -> State:
     """Note that the hub knows."""
     hub.announced(db, request.stream)
+    return state(db, context, Nothing())
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sign of what the hub knows now; none: it does not know the last one, so it is not the hub of before."""
+
+    mark: str = ""
+
+
+def mark(db: apsw.Connection, context: Context, request: Mark) -> State:
+    """Keep the sign, or begin anew."""
+    if not request.mark:
+        hub.begin_anew(db)
+    meta.put(db, hub.MARK, request.mark)
     return state(db, context, Nothing())
 
 

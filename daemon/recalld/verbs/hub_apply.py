@@ -59,9 +59,9 @@ def bring_up(taking: Taking, row: Row, theirs: Carried, here: Memory, *, stays: 
     _tie(taking, row, theirs, hub_merge.read(item.base if item else None))
 
 
-_FIELDS = (
-    "type", "content", "tags", "aliases", "confidence", "status", "pinned", "expires_at", "superseded_by", "origin",
-)  # fmt: skip
+_OWN = ("content", *(name for name in hub_merge.FIELDS if name not in ("related", "conflicts")))
+"""What stands in the memory's own row."""
+_FIELDS = (*_OWN, "origin")
 
 
 def _unknown(step: Step, own: str, here: Memory) -> bool:
@@ -73,8 +73,7 @@ def change(taking: Taking, memory_id: str, result: Body) -> None:
     """What of `result` is not so yet, as a change made here, which is to be sent."""
     db = taking.db
     stored = memories.get(db, memory_id)
-    names = ("type", "content", "tags", "aliases", "confidence", "status", "pinned", "expires_at", "superseded_by")
-    changed = {name: getattr(result, name) for name in names if getattr(result, name) != getattr(stored, name)}
+    changed = {name: getattr(result, name) for name in _OWN if getattr(result, name) != getattr(stored, name)}
     if changed:
         memories.update(db, memory_id, taking.context.now, **changed)
         taking.context.follow(db)

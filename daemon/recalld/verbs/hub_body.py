@@ -9,7 +9,7 @@ import msgspec
 
 from recalld import carried, redact
 from recalld.carried import Carried, Step
-from recalld.hubwire import Body, Row, body_of, checked
+from recalld.hubwire import MAX_STEPS, Body, Row, body_of, checked
 from recalld.model import MAX_TAGS, Memory, Scope, Status, timestamp
 from recalld.store import hub_items, memories
 from recalld.store.hub import Stream
@@ -77,7 +77,7 @@ def arriving(context: Context, stream: Stream, row: Row) -> Carried:
         raise UnfitError(f"status {item.status}: such a memory does not travel")
     if (wrong := carried.problem(item)) is not None:
         raise UnfitError(wrong)
-    steps = (msgspec.structs.replace(item, history=(_step(step),)) for step in row.steps)
+    steps = (msgspec.structs.replace(item, history=(_step(step),)) for step in row.steps[-MAX_STEPS:])
     sound = tuple(one.history[0] for one in steps if carried.problem(one) is None)
     return masked(context, msgspec.structs.replace(item, history=sound))
 

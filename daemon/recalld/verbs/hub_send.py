@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from recalld.carried import Step
-from recalld.hubwire import MAX_ITEMS, MAX_STEPS_BYTES, Item, Outcome, digest
+from recalld.hubwire import MAX_ITEMS, MAX_STEPS, MAX_STEPS_BYTES, Item, Outcome, digest
 from recalld.model import Memory, Status
 from recalld.store import hub, hub_items, memories
 from recalld.store.hub import Stream
@@ -18,8 +18,6 @@ from recalld.verbs import hub_merge
 from recalld.verbs.context import Context
 from recalld.verbs.hub_body import leaving, masked_line, private
 
-MAX_STEPS = 50
-"""So many of a memory's last steps travel with one change."""
 DELETED = bytes(32)
 """The digest of a deletion."""
 
@@ -76,9 +74,8 @@ def outbox(db: apsw.Connection, context: Context, request: Outbox) -> Sending:
                 withdrawals.append(withdrawal)
             case None:
                 hub.dequeue(db, memory_id)
-    left = int(db.execute("select count(*) from hub_outbox where refused is null").get)
     following = waiting[-1][0] if len(waiting) == limit else None
-    return Sending(items=tuple(items), withdrawals=tuple(withdrawals), left=left, next=following)
+    return Sending(items=tuple(items), withdrawals=tuple(withdrawals), left=hub.waiting(db), next=following)
 
 
 def _filed(desk: _Desk, memory: Memory, item: hub_items.Item | None) -> Stream | None:

@@ -46,7 +46,7 @@ def take(db: apsw.Connection, context: Context, request: Take) -> Taken:
     if stream is None or page.begins != stream.cursor or not takes(db, context, stream):
         return Taken(cursor=stream.cursor if stream else 0)
     context.follow(db)
-    me, skipped = hub.joined(db), hub.skipped(db)
+    me, skipped = hub.joined(db), hub.skipped(db).rows
     own = f"{me.member}/{me.device}" if me else ""
     taking = Taking(db, replace(context, vectors=None), stream, streams, own, dict(skipped))
     counts: Counter[Outcome] = Counter()
@@ -100,7 +100,8 @@ def _row(taking: Taking, row: Row) -> Outcome:
     here, item = memories.get(db, row.id), hub_items.item(db, row.id)
     if here and item is None and private(db, taking.context, here):
         return _kept_back(taking, row)
-    if here and _not_told(taking, row, item) and _place(db, here) != taking.stream.place:
+    alive = here is not None and here.status is not Status.DELETED
+    if here and alive and _not_told(taking, row, item) and _place(db, here) != taking.stream.place:
         return "known"  # a memory of another place here, of which the hub was never told, is no stream's to change
     if row.deleted:
         return _deleted(taking, row, here)
@@ -205,9 +206,10 @@ class _Sides:
 def _both(taking: Taking, row: Row, theirs: Carried, here: Memory, sides: _Sides) -> Outcome:
     """Both sides changed it: what only one changed holds; of two texts the owner's policy chooses."""
     db, context = taking.db, taking.context
-    news = hub_merge.ours_is_news(sides.ours, sides.theirs, sides.base, row.steps)
+    later = sides.base is None and hub_items.said_before(db, row.id, theirs.content)
+    news = not later and hub_merge.ours_is_news(sides.ours, sides.theirs, sides.base, row.steps)
     ours_wins = news and hub_merge.ours_wins(sides.ours, sides.theirs, context.config.conflict)
-    ours_stays = ours_wins or hub_merge.text_is_ours(sides.ours, sides.theirs, sides.base, row.steps)
+    ours_stays = ours_wins or later or hub_merge.text_is_ours(sides.ours, sides.theirs, sides.base, row.steps)
     content = here.content if ours_stays else theirs.content
     result = hub_merge.merged(sides.ours, sides.theirs, sides.base, content)
     hub_apply.bring_up(taking, row, theirs, here, stays=sides.moved)

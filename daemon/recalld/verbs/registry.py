@@ -108,6 +108,7 @@ VERBS: Mapping[str, Verb] = {
     "hub-share": Verb(hub.Share, hub.share, writes=True),
     "hub-unshare": Verb(hub.Unshare, hub.unshare, writes=True),
     "hub-announced": Verb(hub.Announced, hub.announced, writes=True),
+    "hub-mark": Verb(hub.Mark, hub.mark, writes=True),
     "hub-key": Verb(hub.Nothing, hub.key, writes=False),
     "hub-seal": Verb(hub.Seal, hub.seal, writes=True),
     "hub-outbox": Verb(hub_send.Outbox, hub_send.outbox, writes=True),
