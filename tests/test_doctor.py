@@ -22,7 +22,7 @@ from test_daemon import settled, take_turn
 NAMES = [
     "folders", "disk", "surroundings", "file system", "config", "interpreter", "hooks", "other memories", "service",
     "socket", "version", "database", "clock", "encryption", "model", "backend", "claude", "watches", "spool", "queue",
-    "context", "http",
+    "context", "http", "hub",
 ]  # fmt: skip
 
 
@@ -129,6 +129,11 @@ def _open_token(home: Home) -> None:
     home.paths.http_token.chmod(0o644)
 
 
+def _open_password(home: Home) -> None:
+    home.paths.config.write_text(f'[hub]\ndsn = "postgresql://ann:{"pass" + "word"}@db.example/hub"\n')
+    home.paths.config.chmod(0o644)
+
+
 def _failed_service(home: Home) -> None:
     units, program = systemd.folder(home.environ), home.root / "bin" / "systemctl"
     for folder in (units, program.parent):
@@ -166,6 +171,7 @@ def _missing_backend(home: Home) -> None:
         (_other_hook, "other memories", "mem0 (hook of Stop) gives to the same sessions"),
         (_from_the_future, "clock", "1 of the stored times lie in the future"),
         (_open_token, "http", "http.token can be read by others (mode 644)"),
+        (_open_password, "hub", "holds the hub's password and can be read by others (mode 644)"),
         (_failed_service, "service", "systemd says: failed (failed)"),
         (_lost_script, "hooks", "hook.py, which is not there"),
     ],

@@ -8,6 +8,9 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
+import threading
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError, types
 
-from conftest import Daemon, Home, memory
-from mcp_client import MODES, call, client, refused, run, tool_call, wire
+from conftest import PATIENCE_S, Daemon, Home, command, memory
+from mcp_client import HELLO, MODES, READY, call, client, refused, run, tool_call, wire
+from recalld.mcp import stdio
 
 TOOLS = {  # read-only, destructive, idempotent
     "mem_search": (True, False, True),
@@ -575,6 +579,39 @@ def test_it_ends_when_its_stdin_closes(home: Home) -> None:
         assert on.close()[0] == -signal.SIGINT
 
 
+def test_what_was_asked_before_stdin_ended_is_answered(home: Home) -> None:
+    """As from a shell: `printf '...' | recalld mcp`. Everything is sent, and stdin closed, before anything is read."""
+    memory(home, "The shop sells tea.")
+    listed = {"jsonrpc": "2.0", "id": "list", "method": "tools/list"}
+    asked = [HELLO, READY, listed, tool_call(2, "mem_search", query="tea", project="all")]
+    done = subprocess.run(
+        command("mcp", "--project", "all"), input="\n".join(map(json.dumps, asked)), env=home.environ,
+        cwd=home.project, capture_output=True, text=True, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, done.stdout.splitlines())}
+    assert set(answers) == {0, "list", 2}
+    assert contents(answers[2]["structuredContent"]) == ["The shop sells tea."]
+
+
+def test_what_was_cancelled_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor what nobody can hear any more."""
+    monkeypatch.setattr(stdio, "LAST_S", float(threading.TIMEOUT_MAX))
+    answers = stdio.Answers(TextIOWrapper(BytesIO()))
+    answers.expect(json.dumps(tool_call(1, "mem_search", query="tea")))
+    answers.expect(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+    answers.wait()
+
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        answers = stdio.Answers(full)
+        answers.expect(json.dumps(tool_call(2, "mem_search", query="tea")))
+        with pytest.raises(OSError, match="No space left"):
+            answers.write('{"jsonrpc": "2.0", "id": 3, "result": {}}\n')
+        answers.wait()
+        with contextlib.suppress(OSError):
+            full.close()
+
+
 def test_a_daemon_that_was_killed_is_started_again_in_mid_session(home: Home, daemon: Daemon) -> None:
     async def work() -> None:
         async with client(home, roots=[home.project]) as on:
@@ -596,7 +633,7 @@ def test_where_no_daemon_answers_the_database_itself_is_asked(home: Home, daemon
     async def work() -> None:
         async with client(home, roots=[home.project]) as on:
             await call(on, "mem_write", content="The shop sells tea.")
-            os.kill(daemon.pid, signal.SIGSTOP)
+            daemon.freeze()
             try:
                 assert contents(await call(on, "mem_search", query="tea")) == ["The shop sells tea."]
                 await call(on, "mem_write", content="The mailer is Postfix 3.")

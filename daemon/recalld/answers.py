@@ -156,5 +156,6 @@ class DaemonStatus(msgspec.Struct, frozen=True, kw_only=True):
     home: str = ""
     rss_mib: float | None = None
     http: dict[str, Any] | None = None
+    hub: dict[str, Any] | None = None
     queue_age_s: float = 0.0
     hooks: dict[str, dict[str, Any]] = {}

@@ -26,16 +26,19 @@ HEADING = (
 REASON = "asked whether it holds"
 
 
-def waiting(db: apsw.Connection, at: Where) -> tuple[Scored, ...]:
+def waiting(db: apsw.Connection, at: Where, session_id: str | None = None) -> tuple[Scored, ...]:
     """The pending memories of this place that nobody was asked about yet, oldest first.
 
-    A project is not told, not even as a question, what was said outside of all projects; but for what a person prefers.
+    session_id: only those that were said in it. So a prompt is asked about nothing but its own conversation; what comes
+    from elsewhere waits for the start of a session. A project is not told, not even as a question, what was said outside
+    of all projects; but for what a person prefers.
     """
     rows: Sequence[tuple[Any, ...]] = db.execute(
         f"""select {COLUMNS} from memories indexed by memories_pending where status = 'pending'
             and (project_id is ?1 or scope = ?2 or (scope = ?3 and type = ?4))
+            and (?6 is null or source_session = ?6)
             and id not in (select memory from questions) order by seq limit ?5""",
-        (at.project_id, Scope.ORG, Scope.USER, Type.PREFERENCE, AT_ONCE),
+        (at.project_id, Scope.ORG, Scope.USER, Type.PREFERENCE, AT_ONCE, session_id),
     ).fetchall()
     return tuple(with_handles(db, [scored(Row(*row), 0.0, 0.0) for row in rows]))
 

@@ -86,7 +86,7 @@ class Giver:
             return item.similarity >= config.similarity_threshold and files.says(item.content)
 
         selection = inject.for_prompt(ranked, given, spent, config, near, known, share)
-        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at))
+        selection = asking.with_questions(selection, () if event.headless else asking.waiting(db, at, event.session_id))
         block = inject.block(projects.name(db, at.project_id), selection.groups)
         return Chosen(block, selection, query=said[:QUERY_CHARS])
 

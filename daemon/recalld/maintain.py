@@ -14,7 +14,7 @@ from recalld import condense, decay
 from recalld.condense import Digest
 from recalld.config import KeepConfig
 from recalld.model import Memory, Status, timestamp
-from recalld.store import changes, memories, meta, rescue, search
+from recalld.store import changes, hub_items, memories, meta, rescue, search
 from recalld.store.connection import BUSY_TIMEOUT_MS, fold, open_reader, translated
 from recalld.store.copying import backup
 
@@ -80,6 +80,7 @@ def tidy(db: apsw.Connection, now: datetime, keep: KeepConfig) -> Report:
     planned = plan(db, now, keep)
     for memory in planned.archived:
         memories.update(db, memory.id, now, status=Status.ARCHIVED)
+        hub_items.archived_here(db, memory.id)
     for digest in planned.summaries:
         _condense(db, digest, now)
     old_turns, old_receipts, old_jobs = _old(now, keep)

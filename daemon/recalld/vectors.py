@@ -55,8 +55,10 @@ class Model:
 
     async def first_try(self, patience_s: float) -> None:
         """Wait until loading has succeeded or failed once, or takes too long (a download)."""
+        # Not `wait_for`: before Python 3.12 it forgets that it was cancelled where what it waits for comes at that moment.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._tried.wait(), patience_s)
+            async with asyncio.timeout(patience_s):
+                await self._tried.wait()
 
     async def keep(self) -> None:
         """Load what is wanted, again after failures, until cancelled."""
@@ -101,7 +103,8 @@ class Model:
     async def _pause(self, seconds: float) -> None:
         """Until something is due: the end of the pause, or a changed setting."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._due.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._due.wait()
 
 
 def _loaded(name: str, models: Path) -> asyncio.Future[embed.Embedder]:

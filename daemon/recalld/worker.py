@@ -89,8 +89,9 @@ class Worker:
                 self.last_error = f"{type(error).__name__}: {error}"
                 log.exception("background work failed")
                 pause_s = FAILED_S
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), pause_s)
+            with contextlib.suppress(TimeoutError):  # see `vectors`, why not `wait_for`
+                async with asyncio.timeout(pause_s):
+                    await self._woken.wait()
 
     async def step(self) -> None:
         """Work off what is due now."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from recalld import whole_file
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
 from recalld.cli.command import Command, Told, here, place, yes
@@ -59,7 +58,7 @@ def export(arguments: argparse.Namespace) -> Told | int:
             for line in lines:
                 print(line)
             return 0
-        _write(arguments.output, lines)
+        write(arguments.output, lines)
     gone = f", and the marks of {deleted:,} deleted" if deleted else ""
     line = f"{output.plural(first['total'] - deleted, 'memory', 'memories')} in {arguments.output}{gone}"
     told = {"path": str(arguments.output), "memories": first["total"], "deleted": deleted}
@@ -71,21 +70,10 @@ def _page(project: str | None, after: int | None = None) -> dict[str, Any]:
     return page
 
 
-def _write(path: Path, lines: Iterator[str]) -> None:
-    """All lines or no file."""
-    import tempfile  # late: every command imports this module
-
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        os.replace(temporary, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
+def write(path: Path, lines: Iterable[str]) -> None:
+    """All lines, for the owner alone, or no file."""
+    with whole_file.written(path) as file:
+        file.writelines(f"{line}\n".encode() for line in lines)
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, NamedTuple
 
 TYPES = ("fact", "preference", "decision", "lesson", "progress", "summary")
@@ -33,14 +32,6 @@ class Command(NamedTuple):
     options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], Told | int]
     examples: tuple[str, ...]
-
-
-def when(text: str) -> str:
-    """A point in time as typed. A date without a zone is meant in this shell's, and the daemon may live in another."""
-    try:
-        return datetime.fromisoformat(text.strip()).astimezone().isoformat()
-    except ValueError:
-        return text  # a period; or what nobody can read, which is told where it is asked for
 
 
 def nothing(parser: argparse.ArgumentParser) -> None:

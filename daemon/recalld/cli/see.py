@@ -8,7 +8,8 @@ from typing import Any
 
 from recalld.cli import output, receipts, state, ui
 from recalld.cli.calls import ask
-from recalld.cli.command import Command, Told, chosen, filters, here, place, when
+from recalld.cli.command import Command, Told, chosen, filters, here, place
+from recalld.ends import shown, when
 from recalld.headings import groups
 
 Rows = list[dict[str, Any]]
@@ -51,8 +52,7 @@ def search(arguments: argparse.Namespace) -> Told:
     """Show what fits a question, the best first."""
     query = " ".join(arguments.query)
     found = ask("search", query=query, since=arguments.since, until=arguments.until, **chosen(arguments))
-    rows = [{**item["memory"], "score": item["score"], "similarity": item["similarity"]} for item in found]
-    return Told(rows, _show_found)
+    return Told([shown(item) for item in found], _show_found)
 
 
 def _show_found(rows: Rows) -> None:

@@ -115,11 +115,14 @@ def _config_options(parser: argparse.ArgumentParser) -> None:
 
 def config(arguments: argparse.Namespace) -> Told:
     """Show the settings, or change one."""
+    from recalld import config as settings
     from recalld.cli import config_file
 
     path = find().config
     if arguments.action == "set":
         changed = config_file.put(path, arguments.key, arguments.value)
+        if arguments.key == "hub.dsn":
+            changed = settings.masked(str(changed))
         line = f"{arguments.key} = {config_file.written(changed)} ({path})"
         return Told({"path": str(path), "key": arguments.key, "value": changed}, lambda _: print(line))
     return Told(config_file.effective(path), _show_settings)

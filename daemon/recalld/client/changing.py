@@ -51,11 +51,15 @@ class Changing(Asking):
         scope: ScopeName | None = None,
         project: str | None = None,
         expires: str | None = None,
+        local_only: bool | None = None,
     ) -> Ask[Memory]:
-        """Change any fields of a memory at once. version: as in `edit`. expires: as in `add`; "" for no end."""
+        """Change any fields of a memory at once. version: as in `edit`. expires: as in `add`; "" for no end.
+
+        local_only: whether it is kept from the hub and from remote models.
+        """
         return self._asked(
             "patch", Memory, id=id, version=version, content=content, type=type, tags=tags, pinned=pinned, scope=scope,
-            project=project, expires=expires,
+            project=project, expires=expires, local_only=local_only,
         )  # fmt: skip
 
     @Verb

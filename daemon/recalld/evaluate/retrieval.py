@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,16 +81,16 @@ async def _ask(
     ids = {memory.id: document for memory, document in held}
     places = partitions(Where(cwd=cwd, project_id=project_id))
     answered = []
-    texts = plain.table(document.text for document in corpus.docs)
-    await home.store.read(rank, places, WARM_UP, embedder, home.now, config.memory)
-    for question in corpus.queries:
-        ranked = await home.store.read(rank, places, question.q, embedder, home.now, config.memory)
-        chosen = ranked.chosen(config.memory) if as_injected else [item.id for item in ranked.items]
-        wanted = set(question.rel or ())
-        relevant = {memory_id for memory_id, document in ids.items() if document in wanted}
-        labelled = sweep.Labelled(ranked, relevant, ())
-        other = [corpus.docs[place].id for place in plain.best(texts, question.q, TOP)]
-        answered.append(_Answered(corpus.corpus, question, ranked, [ids[i] for i in chosen], other, labelled))
+    with contextlib.closing(plain.table(document.text for document in corpus.docs)) as texts:
+        await home.store.read(rank, places, WARM_UP, embedder, home.now, config.memory)
+        for question in corpus.queries:
+            ranked = await home.store.read(rank, places, question.q, embedder, home.now, config.memory)
+            chosen = ranked.chosen(config.memory) if as_injected else [item.id for item in ranked.items]
+            wanted = set(question.rel or ())
+            relevant = {memory_id for memory_id, document in ids.items() if document in wanted}
+            labelled = sweep.Labelled(ranked, relevant, ())
+            other = [corpus.docs[place].id for place in plain.best(texts, question.q, TOP)]
+            answered.append(_Answered(corpus.corpus, question, ranked, [ids[i] for i in chosen], other, labelled))
     return answered
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from pathlib import Path
 
+from recalld import whole_file
 from recalld.paths import Paths
 
 NAME = "claude-settings.json"
@@ -27,11 +27,8 @@ def note(paths: Paths, file: Path) -> None:
     before = noted(paths)
     if file in before:
         return
-    target = paths.state / NAME
-    new = target.with_suffix(".new")
-    new.touch(mode=0o600)
-    new.write_text(json.dumps([*map(str, before), str(file)]), encoding="utf-8")
-    os.replace(new, target)
+    with whole_file.written(paths.state / NAME) as kept:
+        kept.write(json.dumps([*map(str, before), str(file)]).encode())
 
 
 def forget(paths: Paths) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from recalld import ENCRYPTION
 from recalld.errors import InputError, UnavailableError
+from recalld.install import tools
 from recalld.paths import Paths
 from recalld.store import key
 
@@ -101,12 +102,9 @@ def _install(folder: str, wheels: Path | None) -> None:
 def _run(command: Sequence[str]) -> str:
     """Run it; what went wrong in a line, empty where nothing did."""
     try:
-        done = subprocess.run(
-            command, env=_environ(), cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{command[0]}: {error}"
+        done = tools.finished(command, _environ(), TIMEOUT_S)
+    except UnavailableError as error:
+        return str(error)
     said = " ".join((done.stderr.strip() or done.stdout.strip()).split())
     return "" if done.returncode == 0 else said[-300:] or f"{command[0]} ended with code {done.returncode}"
 

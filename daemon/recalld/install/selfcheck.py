@@ -15,6 +15,7 @@ from typing import Any
 from recalld.client import Client
 from recalld.errors import UnavailableError
 from recalld.paths import Paths
+from recalld.wire import SELF_CHECK
 
 Call = Callable[..., Any]
 
@@ -57,7 +58,7 @@ def injected(hook: Sequence[str]) -> str:
         "transcript_path": "",
         "cwd": home,
         "hook_event_name": "SessionStart",
-        "source": "startup",
+        "source": SELF_CHECK,
     }
     environ = {
         name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE_CODE_", "RECALLD_DIS"))

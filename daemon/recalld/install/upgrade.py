@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from recalld import __version__
 from recalld import paths as places_of
 from recalld.errors import InputError, UnavailableError
-from recalld.install import assets, service, setup
+from recalld.install import assets, service, setup, tools
 
 TIMEOUT_S = 900.0
 """For a whole build, over a slow network."""
@@ -123,13 +123,7 @@ def _source() -> Path | None:
 
 def _output(command: Sequence[str], environ: Mapping[str, str]) -> str:
     """What a command prints. Raises StepError, UnavailableError."""
-    try:
-        done = subprocess.run(
-            command, env=dict(environ), cwd=Path.home(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnavailableError(f"{command[0]}: {error}") from error
+    done = tools.finished(command, environ, TIMEOUT_S, cwd=Path.home())
     if done.returncode:
         raise _failed(os.path.basename(command[0]), done)
     return done.stdout.strip() or "done"

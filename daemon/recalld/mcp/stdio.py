@@ -9,14 +9,17 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from io import BufferedReader, TextIOWrapper
-from typing import IO, cast
+from typing import IO, Any, cast
+
+import msgspec
 
 from recalld.mcp.refusing import refusal, too_long
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 """A longer message is not read; the largest that a tool takes is a fraction of it."""
+LAST_S = 10.0
+"""So long the end of stdin waits for what was asked before it."""
 
 
 class Wire:
@@ -29,7 +32,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.out = Answers(TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8", newline="\n"))
-        self.lines = Lines(os.fdopen(os.dup(0), "rb"), self.out.write)
+        self.lines = Lines(os.fdopen(os.dup(0), "rb"), self.out)
         silence = os.open(os.devnull, os.O_RDWR)
         os.dup2(silence, 0)
         try:
@@ -39,17 +42,52 @@ class Wire:
         os.close(silence)
 
 
+class _Head(msgspec.Struct, frozen=True):
+    """What tells a request from its answer, and which one a cancellation means."""
+
+    method: str = ""
+    id: int | str | None = None
+    params: dict[str, Any] | None = None
+
+
 class Answers:
-    """What goes to the client, from whichever thread: one line after the other."""
+    """What goes to the client, from whichever thread: one line after the other. Knows what is still to be answered."""
 
     def __init__(self, stream: TextIOWrapper) -> None:
-        self._stream, self._one = stream, threading.Lock()
+        self._stream, self._one = stream, threading.Condition()
+        self._asked: set[int | str] = set()
 
     def write(self, line: str) -> None:
         """Send a line."""
+        head = msgspec.json.decode(line, type=_Head)
         with self._one:
-            self._stream.write(line)
-            self._stream.flush()
+            try:
+                self._stream.write(line)
+                self._stream.flush()
+            except OSError:  # nobody hears the others either
+                self._asked.clear()
+                raise
+            finally:
+                if not head.method:
+                    self._settle(head.id)
+
+    def expect(self, line: str) -> None:
+        """Take note of a message from the client: a request is to be answered, a cancelled one is not any more."""
+        head = msgspec.json.decode(line, type=_Head)
+        with self._one:
+            if head.method == "notifications/cancelled":
+                self._settle((head.params or {}).get("requestId"))
+            elif head.method and head.id is not None:
+                self._asked.add(head.id)
+
+    def wait(self) -> None:
+        """Until all is answered, for LAST_S at most."""
+        with self._one:
+            self._one.wait_for(lambda: not self._asked, LAST_S)
+
+    def _settle(self, number: Any) -> None:
+        self._asked.discard(number)
+        self._one.notify_all()
 
     def flush(self) -> None:
         """Nothing is ever left."""
@@ -58,21 +96,23 @@ class Answers:
 class Lines:
     """The client's messages, one a line, with lone surrogates replaced. What is no message is refused here."""
 
-    def __init__(self, stream: BufferedReader, answer: Callable[[str], None]) -> None:
-        self._stream, self._answer = stream, answer
+    def __init__(self, stream: BufferedReader, answers: Answers) -> None:
+        self._stream, self._answers = stream, answers
 
     def readline(self) -> str:
-        """The next message; empty at the end."""
+        """The next message; empty at the end, which is not told before all is answered: the SDK drops the rest then."""
         while line := self._stream.readline(MAX_LINE_BYTES):
             if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-                self._answer(too_long(line, MAX_LINE_BYTES))
+                self._answers.write(too_long(line, MAX_LINE_BYTES))
                 while line and not line.endswith(b"\n"):
                     line = self._stream.readline(MAX_LINE_BYTES)
             elif line.strip():
                 text = mended(line.decode("utf-8", "replace"))
                 if (refused := refusal(text)) is None:
+                    self._answers.expect(text)
                     return text
-                self._answer(refused)
+                self._answers.write(refused)
+        self._answers.wait()
         return ""
 
 

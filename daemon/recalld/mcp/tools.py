@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from recalld.ends import when
 from recalld.errors import ConflictError, InputError
 from recalld.mcp.bounds import Desk
 from recalld.mcp.frame import NOTE, Item, framed, item
@@ -94,21 +95,13 @@ def write(desk: Desk, request: Write) -> Answer:
     begun = datetime.now(UTC) - timedelta(milliseconds=1)
     row = desk.write(
         "add", text=request.content, type=request.type, scope=request.scope, tags=request.tags,
-        expires=_when(request.expires), **desk.place(request.project),
+        expires=when(request.expires) if request.expires else None, **desk.place(request.project),
     )  # fmt: skip
     kept, known = item(row), moment(row["created_at"]) < begun
     lead = "Known already." if known else "Remembered."
     if kept.conflicts:
         lead += " It contradicts another memory: the user settles that with `recalld conflicts`."
     return Answer(Written(memory=kept, known=known), framed([kept], lead))
-
-
-def _when(text: str | None) -> str | None:
-    """A point in time; a date without a zone is meant in this process's, which is the user's, not in the daemon's."""
-    try:
-        return datetime.fromisoformat(text.strip()).astimezone().isoformat() if text else None
-    except ValueError:
-        return text  # a period; or what nobody can read, which the daemon tells
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
+from recalld.ends import shown
 from recalld.model import Status
 from recalld.web.door import Answer, Call
 from recalld.web.problems import Refusal
@@ -21,7 +22,7 @@ async def search(call: Call) -> Any:
     """The memories that fit a question."""
     wanted = msgspec.to_builtins(call.query)
     found = await call.ask("search", query=wanted.pop("q"), **wanted)
-    return [{**one["memory"], "score": one["score"], "similarity": one["similarity"]} for one in found]
+    return [shown(one) for one in found]
 
 
 async def memories(call: Call) -> Any:

@@ -19,7 +19,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from recalld import paths
+from recalld import paths, whole_file
 from recalld.paths import Paths
 from recalld.web import keys
 from recalld.web.app import build
@@ -99,7 +99,8 @@ async def _serve(home: Paths, listening: socket.socket, token: str) -> None:
         await asyncio.sleep(0.01)
     if server.started:
         url = f"http://{ADDRESS}:{port}"
-        _write(home.http_facts, {"url": url, "port": port, "pid": os.getpid()})
+        with whole_file.written(home.http_facts) as file:
+            file.write(json.dumps({"url": url, "port": port, "pid": os.getpid()}).encode())
         print(url, flush=True)  # noqa: T201  # what the daemon reads
     try:
         await serving
@@ -117,15 +118,6 @@ def _until_eof(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Non
         loop.call_soon_threadsafe(stop)
     time.sleep(END_S)
     os._exit(1)
-
-
-def _write(path: Path, facts: dict[str, object]) -> None:
-    """Whole or not at all, for its owner alone."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(facts, file)
-    os.replace(temporary, path)
 
 
 def _remove(path: Path) -> None:
