@@ -5,6 +5,7 @@ Needs Chromium (/usr/bin/chromium, or the one that RECALLD_CHROMIUM names) and, 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -111,9 +112,8 @@ def fill(database: Path, work: Path, client: Client) -> None:
     for kind, where, _, _, _, pinned, tags, text in EXAMPLES:
         place = {"cwd": str(work / where), "scope": "project"} if where else {"scope": "user"}
         ids.append(client.call("add", text=text, type=kind, tags=list(tags), pin=pinned, **place)["id"])
-    db = sqlite3.connect(database, timeout=PATIENCE_S)
     now = datetime.now(UTC)
-    with db:
+    with contextlib.closing(sqlite3.connect(database, timeout=PATIENCE_S)) as db, db:
         for (_, _, days, given, used, *_), memory in zip(EXAMPLES, ids, strict=True):
             said = stamp(now - timedelta(days=days))
             db.execute("update memories set last_seen = ?, first_seen = ?, created_at = ?, hit_count = ?, useful_count = ?, last_used = ? where id = ?",

@@ -8,21 +8,49 @@ import os
 import selectors
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
+import forked
 from recalld.client import Client
 from recalld.install.running import holder
 from recalld.paths import Paths, find
 
 PACKAGE = Path(__file__).resolve().parents[1] / "daemon"
-PATIENCE_S = 30.0
+# What is compiled is kept, whatever the caller's environment says: thousands of processes need it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Where many things run at once, being slow says nothing about what is tested.
+hypothesis.settings.register_profile(
+    "busy", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy")
+
+LONG = os.environ.get("RECALLD_TEST_LONG") == "1"
+"""Repeat what is about luck more often than every run can afford."""
+PATIENCE_S = 60.0
 """For one command or start; reached only where something is broken."""
+
+
+LONGEST = (
+    "faults_a", "viewer", "upgrade", "real_client", "daemon", "install_sh", "canaries", "encrypt", "soak", "cli_terminal",
+    "learn", "mcp", "cli_run", "rescue", "web", "faults_b", "web_schema", "fuzz", "install_variants",
+)  # fmt: skip
+"""The files that take longest, by their names' middle: begun first, so that at the end nobody waits for one of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 class Home:
@@ -60,7 +88,9 @@ class Home:
     def run(
         self, *words: str, cwd: Path | None = None, text: str = "", **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        """`recalld WORDS...`, with `text` on its stdin."""
+        """`recalld WORDS...`, with `text` on its stdin; from a fresh interpreter where either is said, else see `forked`."""
+        if not text and not environ and forked.same_interpreter(self.environ, str(PACKAGE)):
+            return forked.run(words, self.environ, cwd or self.project, PATIENCE_S)
         return subprocess.run(
             command(*words), cwd=cwd or self.project, input=text, env={**self.environ, **environ},
             capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE_S, check=False,
@@ -123,6 +153,20 @@ class Daemon:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         code = self.process.wait(timeout=1)
                         raise AssertionError(f"the daemon ended with {code}: {printed.decode()}")
+
+    def freeze(self) -> None:
+        """Let it hang from now on, at a moment when it holds no lock that others would have to wait for."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            self.process.send_signal(signal.SIGSTOP)
+            try:
+                with contextlib.closing(sqlite3.connect(self.home.paths.database, timeout=0.1)) as db:
+                    db.execute("begin immediate")
+                return
+            except sqlite3.OperationalError:
+                assert time.monotonic() < until, "it keeps the database locked"
+                self.process.send_signal(signal.SIGCONT)
+                time.sleep(0.05)
 
     def stop(self) -> str:
         """End it by SIGTERM; returns what it printed. It must end with 0."""

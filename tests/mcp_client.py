@@ -14,7 +14,8 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.context import ClientRequestContext
 from mcp.client.stdio import stdio_client
 
-from conftest import PATIENCE_S, Home, command
+import forked
+from conftest import PACKAGE, PATIENCE_S, Home, command
 
 T = TypeVar("T")
 MODES = ("legacy", "auto")
@@ -24,11 +25,6 @@ HELLO = {
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "wire", "version": "1"}},
 }  # fmt: skip
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-def environment(home: Home) -> dict[str, str]:
-    """That of a server of this home. The SDK is compiled once for all tests, wherever they run, and not each time."""
-    return {**home.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(home.root.parent / "compiled")}
 
 
 def run(work: Coroutine[Any, Any, T], patience_s: float = 3 * PATIENCE_S) -> T:
@@ -47,10 +43,10 @@ async def client(
     cwd: Path | None = None, **environ: str,
 ) -> AsyncIterator[Client]:  # fmt: skip
     """A client of `recalld mcp WORDS...`. roots: the folders or URIs it tells, None for one that cannot tell any."""
-    program, *arguments = command("mcp", *words)
-    server = StdioServerParameters(
-        command=program, args=arguments, env={**environment(home), **environ}, cwd=str(cwd or home.root)
-    )
+    environ = {**home.environ, **environ}
+    usual = forked.same_interpreter(environ, str(PACKAGE))
+    program, *arguments = forked.command(forked.MCP, "mcp", *words) if usual else command("mcp", *words)
+    server = StdioServerParameters(command=program, args=arguments, env=environ, cwd=str(cwd or home.root))
     uris = [root if isinstance(root, str) else root.as_uri() for root in roots or ()]
 
     async def told(context: ClientRequestContext) -> types.ListRootsResult:
@@ -87,7 +83,7 @@ class Wire:
 
     def __init__(self, home: Home, *words: str, **environ: str) -> None:
         self.process = subprocess.Popen(
-            command("mcp", *words), env={**environment(home), **environ}, cwd=home.project, stdin=subprocess.PIPE,
+            command("mcp", *words), env={**home.environ, **environ}, cwd=home.project, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self.lines: list[bytes] = []

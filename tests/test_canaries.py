@@ -172,6 +172,7 @@ def files_with(planted: Planted, folder: Path) -> list[tuple[str, list[tuple[str
     ]
 
 
+@pytest.mark.timeout(600)
 def test_no_canary_is_found_anywhere(home: Home) -> None:
     """B82: 23 kinds in prompts, answers, answers to questions, tool output, paths, branches, remotes, the spool, `add`,
     tags, import files and the model's error; grepped in all files, the model's requests, what Claude is given, and what

@@ -58,7 +58,7 @@ def test_files_are_for_the_owner_alone(home: Home, daemon: Daemon) -> None:
 
 def test_a_daemon_that_hangs_is_worked_around(home: Home, daemon: Daemon) -> None:
     """Reading and writing go on, it is said what is wrong, restart helps; no change is left to be made later."""
-    os.kill(daemon.pid, signal.SIGSTOP)
+    daemon.freeze()
     commands = (["add", "The shop sells tea.", "--json"], ["status", "--json"], ["start"], ["doctor", "--json"])
     with ThreadPoolExecutor() as pool:  # each waits a while for the answer: all at once
         added, status, start, doctor = pool.map(lambda words: home.run(*words), commands)

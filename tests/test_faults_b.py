@@ -129,9 +129,13 @@ def test_a_session_start_that_fails_tells_of_the_turns_that_failed(home: Home, d
 def test_doctor_tells_whether_claude_code_takes_what_it_is_given(home: Home, daemon: Daemon, taken: bool) -> None:
     """B52: an answer in a shape that the client does not know is printed, exits with 0, and reaches no model."""
     home.json("add", "The orders database is PostgreSQL 16.")
-    path = home.claude / "projects" / "-shop" / "s1.jsonl"
-    payload = said(home, "prompt", "p1", prompt="which database do the orders use?", transcript_path=str(path))
-    reply = json.loads(hook(home, "prompt", payload).stdout)
+    for number in range(20):  # on a busy machine a hook is late, and what was chosen is not given to that session again
+        path = home.claude / "projects" / "-shop" / f"s{number}.jsonl"
+        more = {"session": f"s{number}", "transcript_path": str(path)}
+        payload = said(home, "prompt", f"p{number}", prompt="which database do the orders use?", **more)
+        if printed := hook(home, "prompt", payload).stdout:
+            break
+    reply = json.loads(printed)
     block = reply["hookSpecificOutput"]["additionalContext"]
     shown = {"type": "hook_success", "hookEvent": "UserPromptSubmit", "stdout": json.dumps(reply), "exitCode": 0}
     records(path, {"type": "attachment", "attachment": shown})
@@ -145,7 +149,7 @@ def test_doctor_tells_whether_claude_code_takes_what_it_is_given(home: Home, dae
     assert context_check()["detail"].startswith("no session"), (
         "the turn is not over: the transcript need not show it yet"
     )
-    hook(home, "stop", said(home, "stop", "p1", last_assistant_message="PostgreSQL."))
+    hook(home, "stop", said(home, "stop", f"p{number}", f"s{number}", last_assistant_message="PostgreSQL."))
     found = context_check()
     assert found["ok"] is taken
     assert ("took 1 of the last 1" if taken else "none of the last 1") in found["detail"]

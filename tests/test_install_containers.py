@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -155,8 +156,15 @@ def test_a_container_shares_the_memory_of_this_machine(home: Home, known: str) -
         "/home:", "dev", "/run:", "recalld", "/workspaces:", "shop",
     ]  # fmt: skip
     home.json("add", "The orders service listens on port 8080.")
-    given = hook(home, "prompt", hook_event_name="UserPromptSubmit", prompt_id="p1", prompt="Which port has orders?")
-    assert "8080" in json.loads(given)["hookSpecificOutput"]["additionalContext"]
+    number = itertools.count()
+
+    def given() -> str:
+        """A hook on a busy machine may be too late, and what was chosen then is not given to that session again."""
+        more = {"session_id": f"asks{next(number)}", "prompt": "Which port has orders?"}
+        return hook(home, "prompt", hook_event_name="UserPromptSubmit", **more)
+
+    reply = until("it is given something", given)
+    assert "8080" in json.loads(reply)["hookSpecificOutput"]["additionalContext"]
     hook(
         home, "prompt", hook_event_name="UserPromptSubmit", prompt_id="p2", prompt="We deploy with Argo CD from now on."
     )

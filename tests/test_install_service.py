@@ -255,6 +255,16 @@ def test_a_tool_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         tools.run(["sleep", "60"])
 
 
+def test_a_program_that_fails_has_ended_and_one_that_hangs_or_is_not_there_has_not() -> None:
+    """What it printed is for whoever called it; stdin is empty, and bytes that are no text are survived."""
+    done = tools.finished(["sh", "-c", "cat; printf 'a\\377'; echo why >&2; exit 3"], os.environ, 10)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "a\ufffd", "why\n")
+    with pytest.raises(UnavailableError, match=r"^sleep: no answer in 0 s$"):
+        tools.finished(["sleep", "60"], os.environ, 0.05)
+    with pytest.raises(UnavailableError, match=r"^the tool: No such file"):
+        tools.finished(["/nowhere/tool"], os.environ, 10, name="the tool")
+
+
 def test_a_tool_finds_the_user_manager_without_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under su and cron XDG_RUNTIME_DIR is unset though the manager is there."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
@@ -283,10 +293,12 @@ def test_doctor_names_the_interpreter_that_an_upgrade_took_away(
     def checks() -> dict[str, doctor.Check]:
         return {check.check: check for check in doctor.examine(paths, {"HOME": str(home), "PATH": os.defpath})}
 
+    found = checks()
     for name in ("service", "hooks"):
-        assert f"{command} is run by {python}, which is not there" in checks()[name].detail
-        assert checks()[name].fix == "recalld install"
+        assert f"{command} is run by {python}, which is not there" in found[name].detail
+        assert found[name].fix == "recalld install"
     python.symlink_to("/bin/true")
-    assert all(str(python) not in checks()[name].detail for name in ("service", "hooks"))
+    found = checks()
+    assert all(str(python) not in found[name].detail for name in ("service", "hooks"))
     command.unlink()
     assert f"{command} is not there" in checks()["service"].detail

@@ -211,7 +211,7 @@ def test_whatever_lies_there_is_survived(place: Place) -> None:
 
 
 def test_a_look_costs_little_while_nothing_changes(place: Place) -> None:
-    """0.3 ms is the goal (of 5 that a prompt may take); the bound is loose since the machine may be busy."""
+    """0.3 ms is the goal (of 5 that a prompt may take); counted is the processor's time, since the machine may be busy."""
     (place.shop / "CLAUDE.md").write_text("\n".join(f"- Service {n} listens on port {8000 + n}." for n in range(300)))
     rules = place.shop / ".claude" / "rules"
     rules.mkdir(parents=True)
@@ -221,9 +221,9 @@ def test_a_look_costs_little_while_nothing_changes(place: Place) -> None:
     assert all(place.says(content, "src/api") for content in contents)
     times = []
     for _ in range(50):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         assert all(place.says(content, "src/api") for content in contents)
-        times.append((time.perf_counter() - begun) / len(contents))
+        times.append((time.thread_time() - begun) / len(contents))
     assert sorted(times)[len(times) // 2] < 0.001
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import socket
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -19,7 +21,7 @@ import pytest
 from model_stub import ModelStub, Script, question_in
 from recalld.config import ExtractConfig
 from recalld.errors import PermanentError, TransientError, UnavailableError
-from recalld.llm import anthropic_api, anthropic_child, child, claude_cli, credentials, prompt, protocol, reading
+from recalld.llm import anthropic_api, child, claude_cli, credentials, prompt, protocol, reading
 from recalld.llm.credentials import Credentials
 from recalld.llm.gate import worth_asking
 from recalld.llm.protocol import Action, BadReplyError, Proposal, RefusedError, Reply, Request, TooLongError
@@ -28,6 +30,11 @@ from recalld.model import Answer, Memory, Origin, Scope, Turn, Type
 AT = "2026-01-31T08:05:00.000Z"
 KEY = "sk-" + "ant-test-" + "0" * 8
 ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(prompt.__file__).parents[2])}
+
+
+def backend() -> ModuleType:
+    """The child's module, imported late: it brings the SDK, which every process of the tests would wait for."""
+    return importlib.import_module("recalld.llm.anthropic_child")
 
 
 def turn(said: str, answer: str = "Done.", prompt_id: str = "p1", **more: Any) -> Turn:
@@ -223,7 +230,7 @@ def test_each_failure_of_the_server_has_its_own_error(
             max_tokens=100,
             timeout_s=10,
         )
-        reply = anthropic_child.answer(request)
+        reply = backend().answer(request)
     error = protocol.failure(reply, "anthropic")
     assert type(error) is kind
     assert getattr(error, "retry_after_s", None) == wait_s
@@ -301,7 +308,7 @@ REPLIES: list[tuple[str, bytes, int | type[Exception]]] = [
 @pytest.mark.parametrize(("body", "expected"), [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES])
 def test_a_reply_is_whole_and_valid_or_an_error(body: bytes, expected: int | type[Exception]) -> None:
     """A valid answer yields its operations; of anything else nothing is taken and nothing counts as done."""
-    reply = anthropic_child.read(body)
+    reply = backend().read(body)
     if isinstance(expected, int):
         operations, _ = reading.check(reading.proposals(reply), DIALOGUE, {})
         assert len(operations) == expected

@@ -306,15 +306,15 @@ def test_explicit_statements_need_no_model() -> None:
 
 def test_a_turn_takes_milliseconds_and_a_paste_no_longer_than_a_breath() -> None:
     """A paste of a megabyte is looked at from its ends only."""
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for dialogue in DIALOGUES[:100]:
         stored(dialogue)
-    assert time.perf_counter() - begun < 5
-    begun = time.perf_counter()
+    assert time.thread_time() - begun < 5
+    begun = time.thread_time()
     for hostile in ("的" * 780, "please " * 110, "说" * 780, "and so " * 110):
         kept(hostile)
     kept("what is this?\n" + "We always use the other one, and (never) [this] `one`; it runs on port 80. " * 13_000)
-    assert time.perf_counter() - begun < 3
+    assert time.thread_time() - begun < 3
 
 
 @pytest.mark.parametrize(

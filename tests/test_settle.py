@@ -219,6 +219,22 @@ def test_the_next_prompt_asks_once_and_never_again(run: Any) -> None:
     run(work, ALL)
 
 
+def test_a_prompt_of_another_conversation_is_not_asked(run: Any) -> None:
+    """Nor about what came in by an import; the next session that starts is."""
+
+    async def work(house: House) -> None:
+        await house.prompt("please look into the failing build of the invoices", "p0", "s2")
+        await say(house, "We decided to use pnpm for everything here.", "p1", "s1")
+        other = await house.add("Invoices are PDF files.")
+        await house.store.write(memories.update, other.id, house.now(), status=Status.PENDING)
+        assert "waiting" not in await house.prompt("please look into the failing tests too", "p2", "s2")
+        given = await house.prompt("please look into the failing tests too", "p3", "s1")
+        assert "pnpm for everything here." in given and "PDF" not in given
+        assert "Invoices are PDF files." in json.dumps(await house.start("s3"))
+
+    run(work, ALL)
+
+
 def test_a_new_session_asks_and_the_receipt_says_so(run: Any) -> None:
     """With no memory to give, too."""
 

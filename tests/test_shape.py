@@ -56,7 +56,10 @@ FLAWS = {
     "schema 1, a column of the next": (1, "create index memories_by_seen on memories (last_seen, id)"),
     "out of a dump, which has no version": (ALL, "pragma user_version = 0"),
     "a column removed": (ALL, "drop index injections_project; alter table jobs drop column last_error"),
-    "a column of the memories removed": (ALL, "alter table memories drop column local_only"),
+    "a column of the memories removed": (
+        ALL,
+        "drop trigger hub_updated; drop trigger hub_moved; alter table memories drop column local_only",
+    ),
     "a table removed": (ALL, "drop table feedback"),
     "triggers and an index removed": (ALL, "drop trigger memories_updated; drop index memories_pinned"),
 }

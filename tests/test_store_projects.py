@@ -15,9 +15,8 @@ from recalld.config import ProjectsConfig
 from recalld.errors import InputError
 from recalld.project import Place, locate
 from recalld.store import projects
+from recalld.store.migrate import scripts
 from test_project import folder, git, repository
-
-SCHEMA = Path(projects.__file__).parent / "migrations" / "0001_initial.sql"
 
 
 class World:
@@ -27,7 +26,8 @@ class World:
         self.home = folder(base / "home" / "ann")
         self.db = apsw.Connection(":memory:")
         self.db.pragma("foreign_keys", True)
-        self.db.execute(SCHEMA.read_text())
+        for script in scripts():
+            self.db.execute(script)
 
     def place(self, cwd: Path, config: ProjectsConfig | None = None) -> Place:
         place = locate(cwd, config or ProjectsConfig(), self.home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from typing import Any
 
@@ -126,7 +127,7 @@ def _fill(home: Home, history: list[Asked]) -> None:
     """Write receipts and feedback as they would have been recorded."""
     import sqlite3
 
-    with sqlite3.connect(home.paths.database) as db:
+    with contextlib.closing(sqlite3.connect(home.paths.database)) as db, db:
         db.execute("insert into sessions (session_id, cwd, started_at, last_event_at) values ('s', '/', '', '')")
         for asked in history:
             number = asked.injection_id + 1

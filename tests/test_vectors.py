@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -66,13 +67,13 @@ def use(home: Home, model: str | Path) -> None:
 
 
 def asked(home: Home, query: str, *values: Any) -> Any:
-    with sqlite3.connect(f"file:{home.paths.database}?mode=ro", uri=True) as db:
+    with contextlib.closing(sqlite3.connect(f"file:{home.paths.database}?mode=ro", uri=True)) as db:
         return db.execute(query, values).fetchone()[0]
 
 
 def widths(home: Home) -> dict[int, int]:
     """How many vectors there are of each width."""
-    with sqlite3.connect(f"file:{home.paths.database}?mode=ro", uri=True) as db:
+    with contextlib.closing(sqlite3.connect(f"file:{home.paths.database}?mode=ro", uri=True)) as db:
         if not db.execute("select 1 from sqlite_schema where name = 'vec_user'").fetchone():
             return {}
         return dict(db.execute("select length(value), count(*) from vec_user group by 1").fetchall())

@@ -19,7 +19,7 @@ from recalld import watch
 from recalld.watch import Watch, sweep
 from recalld.watch.sweep import Sweep
 
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 class Seen:
@@ -116,12 +116,15 @@ def test_a_transcript_still_growing_is_not_told_of(home: Path, mode: str) -> Non
     async def scenario() -> None:
         async with watching(home, quiet_s=0.4) as (watcher, seen):
             await seen.until(lambda: watcher.mode == mode)
-            for _ in range(15):
-                path, written = transcript(home), time.monotonic()
+            path, written, held_up = transcript(home), time.monotonic(), False
+            for _ in range(14):
                 await seen.until(lambda written=written: time.monotonic() > written + 0.05)  # type: ignore[misc]
-            assert seen.quiet == []
-            await seen.until(lambda: seen.quiet == [path])
-            assert time.monotonic() - written >= 0.3
+                before, written = written, time.monotonic()
+                transcript(home)
+                held_up |= time.monotonic() - before > 0.3  # on a busy machine it was quiet indeed
+            assert held_up or seen.quiet == []
+            await seen.until(lambda: seen.quiet[-1:] == [path])
+            assert held_up or time.monotonic() - written >= 0.3
 
     run(scenario())
 
