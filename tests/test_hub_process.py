@@ -230,8 +230,7 @@ def test_what_is_written_behind_a_cycle_is_noticed(hub: Hub, tmp_path: Path) -> 
             done(home, "add", f"Tea number {number} is green.", "--scope", "user")
             assert link.waiting()
             link.cycle()
-            assert not link.waiting()
-        assert told == []
+        assert not link.waiting() and told == []
         with open(home.paths.state / "hub.lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             waits = threading.Thread(target=link.cycle)

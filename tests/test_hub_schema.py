@@ -369,6 +369,7 @@ def test_a_batch_that_another_copied_in_is_not_mine_to_push(hub: Hub) -> None:
 
 
 def test_a_device_of_another_can_neither_be_taken_nor_used(hub: Hub) -> None:
+    """B86: who says that he writes from another's machine is refused."""
     ana, eve = hub.member("ana"), hub.org("rival", "eve")
     with hub.device(ana) as remote:
         stolen = remote.whoami().device_id

@@ -60,11 +60,35 @@ def secret(given: str | None, what: str) -> str:
     return typed.strip()
 
 
+TAKEN = "It goes from the hub and from the other members; your own machines keep it as theirs"
+
+
+def agree(question: str, *, given: bool) -> None:
+    """Go on only where the person says yes, or has said so by `--yes`: what is asked here others lose, too.
+
+    Raises InputError.
+    """
+    if not (given or output.someone()):
+        raise InputError(
+            "this takes something from others, and nobody is here to be asked; --yes says that it is meant"
+        )
+    if not output.confirmed(question, given=given):
+        raise InputError("nothing was changed")
+
+
 def joined() -> AbstractContextManager[Link]:
     """The hub of this home, opened for the length of a block."""
     from recalld.hub.link import linked
 
-    return linked(find(), settings(), functools.partial(ask, timeout_s=LONG_S))
+    return linked(find(), settings(), functools.partial(ask, timeout_s=LONG_S), _say_busy)
+
+
+def _say_busy() -> None:
+    if sys.stderr and sys.stderr.isatty():
+        print(
+            "recalld: this home is being synchronised by another process, as the daemon's; waiting for it",
+            file=sys.stderr,
+        )
 
 
 def cycle(link: Link) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from recalld.cli import output
 from recalld.cli.calls import LONG_S, ask
 from recalld.cli.command import SCOPES, Told, here, yes
-from recalld.cli.hub_link import joined, secret, soon
+from recalld.cli.hub_link import TAKEN, agree, joined, secret, soon
 from recalld.errors import InputError
 
 State = dict[str, Any]
@@ -95,9 +95,8 @@ def unshare_options(parser: argparse.ArgumentParser) -> None:
 
 def unshare(arguments: argparse.Namespace) -> Told:
     """Send a scope's memories no more."""
-    question = "delete from the hub what came from you in it? Others lose their copies of it, too"
-    if arguments.delete_mine and not output.confirmed(question, given=arguments.yes):
-        raise InputError("nothing was changed")
+    if arguments.delete_mine:
+        agree(f"delete what came from you in it? {TAKEN}", given=arguments.yes)
     answer = ask("hub-unshare", writes=True, delete_mine=arguments.delete_mine, **_named(arguments))
     return Told({**answer, "sync": soon()}, lambda _: print("not shared any more; what is here stays here"))
 

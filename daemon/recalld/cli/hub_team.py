@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from recalld import __version__
 from recalld.cli import output
 from recalld.cli.command import Told, positive, yes
-from recalld.cli.hub_link import action, secret, settings
+from recalld.cli.hub_link import action, agree, secret, settings
 from recalld.ends import when
-from recalld.errors import InputError
+from recalld.errors import RecalldError
 from recalld.paths import find
 
 ADMIN = "RECALLD_HUB_ADMIN_DSN"
@@ -43,10 +44,13 @@ def init(arguments: argparse.Namespace) -> Told:
 
 
 def _say_made(made: dict[str, Any]) -> None:
-    steps = ", ".join(made["applied"]) or "nothing was to be done"
-    print(f"the hub of {made['org']} is made ({steps})" if made["created"] else f"the hub is up to date ({steps})")
+    steps = ", ".join(made["applied"])
+    print(f"the hub is up to date ({steps})" if steps else "the hub was up to date")
     if made["join"]:
-        _say_join(made["join"], "you are its owner; on each machine of yours")
+        _say_join(made["join"], f"{made['org']} is made, and you are its owner; on each machine of yours")
+    else:
+        print(f"{made['org']} was there already; a member whose address was lost gets a new one from an owner:")
+        print("`recalld hub members rotate NAME`. Where no owner has one, docs/hub.md says what the administrator does")
 
 
 def _plain(data: Any) -> Any:
@@ -116,8 +120,7 @@ def _remove(arguments: argparse.Namespace) -> Told:
     from recalld.hub import admin
 
     also = ", and delete all that came from them" if arguments.erase else ""
-    if not output.confirmed(f"let {arguments.name} in no more{also}?", given=arguments.yes):
-        raise InputError("nothing was changed")
+    agree(f"let {arguments.name} in no more{also}?", given=arguments.yes)
     hub = settings()
     admin.remove(hub.dsn, arguments.name, erase=arguments.erase, passfile=hub.passfile)
     gone = "; what came from them is deleted" if arguments.erase else "; what they shared stays"
@@ -150,7 +153,10 @@ def _rotate(arguments: argparse.Namespace) -> Told:
     hub = settings()
     dsn = admin.rotate(hub.dsn, arguments.name, hub.passfile)
     if arguments.name is None:
-        config_file.put(find().config, "hub.dsn", dsn)
+        try:
+            config_file.put(find().config, "hub.dsn", dsn)
+        except (RecalldError, OSError) as error:  # the old one is void, and this one is nowhere else
+            print(f"recalld: {error}; `recalld hub join` takes the new address", file=sys.stderr)
     who = "the other machines of yours" if arguments.name is None else f"the machines of {arguments.name}"
     return Told({"name": arguments.name, "join": dsn}, lambda _: _say_join(dsn, f"the old password is void; on {who}"))
 
@@ -172,10 +178,11 @@ def audit(arguments: argparse.Namespace) -> Told:
 
 
 def _show_audit(rows: list[dict[str, Any]]) -> None:
-    table = output.grid(16, 14, 14, None)
+    table = output.grid(16, 22, 14, None)
     for row in rows:
-        what = " ".join(str(row[part]) for part in ("stream", "id") if row.get(part))
-        table.add_row(output.text(output.whole_time(row["at"]), "dim"), output.text(row["member"] or "-"),
+        what = " ".join(str(row[part]) for part in ("about", "stream", "id") if row.get(part))
+        who = "/".join(filter(None, (row["member"], row["device"]))) or "-"
+        table.add_row(output.text(output.whole_time(row["at"]), "dim"), output.text(who),
                       output.text(row["action"]), output.text(what))  # fmt: skip
     output.show(table)
 

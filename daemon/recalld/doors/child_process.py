@@ -33,6 +33,8 @@ PAUSES_S = (LOOK_S, 1.0, 2.0, 5.0, 15.0, 30.0)
 GOOD_S = 60.0
 """One that lived so long begins the pauses anew."""
 PART_BYTES = 1 << 12
+LINE_BYTES = 1 << 14
+"""What is longer is no line of its own: the rest of it is dropped."""
 _PLACES = (
     "RECALLD_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     "CLAUDE_CONFIG_DIR", "TZ",
@@ -73,6 +75,9 @@ class ChildProcess:
     def ended(self) -> None:
         """Forget what was true while it ran."""
 
+    def changed(self) -> None:
+        """Forget what was true of what the settings named before."""
+
     @property
     def behind(self) -> str | None:
         """`starting` or `ending` where the settings were changed and nothing followed from it yet."""
@@ -86,6 +91,7 @@ class ChildProcess:
         while True:
             if (wanted := self.wanted(self._settings.current)) != self._followed:
                 failures, told, self._followed, self.state, self.error = 0, None, wanted, "starting", None
+                self.changed()
             if wanted is None:
                 self.state = "off"
                 await self._while(None, None)
@@ -140,9 +146,14 @@ class ChildProcess:
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         """It says how it is, a line each time."""
         assert process.stdout
-        async for line in process.stdout:
-            if not self.heard(said := line.decode("utf-8", "replace").strip()):
-                log.warning("%s: %s", self.module, said)
+        rest = b""
+        while part := await process.stdout.read(PART_BYTES):  # by parts: see `_complaints`
+            *lines, rest = (rest + part).split(b"\n")
+            rest = rest[:LINE_BYTES]
+            for line in lines:
+                said = line.decode("utf-8", "replace").strip()
+                if said and not self.heard(said):
+                    log.warning("%s: %s", self.module, said)
 
     async def _complaints(self, process: asyncio.subprocess.Process) -> None:
         """What it reports goes into the log; the last line tells why it ended."""

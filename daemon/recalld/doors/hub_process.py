@@ -32,6 +32,10 @@ class HubProcess(ChildProcess):
         """`[hub]` while it names a hub."""
         return config.hub if config.hub.dsn else None
 
+    def changed(self) -> None:
+        """It may be another hub."""
+        self._last_sync_at, self._outbox, self._away = None, None, False
+
     @property
     def report(self) -> dict[str, Any]:
         """For `status`: what it does now, when all was last equal, what waits to be sent, and what is wrong in a line.

@@ -10,11 +10,13 @@ import secrets
 from collections.abc import Iterator
 from datetime import datetime
 from importlib import resources
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, LiteralString, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
 import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from recalld.hub.connection import LONG_S, Connection, Mode, Way, connect, transaction, way
 from recalld.hubwire import HubError, Role
@@ -59,6 +61,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 _T = TypeVar("_T", Member, Entry)
+SERVES = 4
+"""The oldest version of the schema whose programs this one still serves."""
 
 
 class _Step(NamedTuple):
@@ -74,14 +78,14 @@ def init(dsn: str, *, org: str, member: str, program: str) -> Made:
     """
     to = way(dsn)
     with _as_administrator(), _connected(to) as hub:
-        hub.execute(f"set local lock_timeout = '{_LOCK_WAIT_S}s'".encode())
+        hub.execute(f"set local lock_timeout = '{_LOCK_WAIT_S}s'")
         hub.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        hub.execute(_roles().encode())
+        hub.execute(_roles())
         hub.execute("set local role recalld_owner")
         missing = _missing(hub, to)
         hub.execute("reset role")
         for step in missing:
-            hub.execute(_script(step, program).encode())
+            hub.execute(_script(step, program))
         hub.execute("set local role recalld_owner")
         join = None
         if hub.execute("select from recalld.orgs where name = %s", (org,)).fetchone() is None:
@@ -103,7 +107,7 @@ def init_sql(dsn: str) -> str:
 def members(dsn: str, passfile: str = "") -> list[Member]:
     """The members of the org, removed ones last."""
     with _connected(way(dsn, passfile)) as hub:
-        return _listed(hub, Member, "select * from recalld.member_list()")
+        return _listed(hub, Member, "recalld.member_list()")
 
 
 def add(dsn: str, name: str, role: Role, passfile: str = "") -> str:
@@ -130,7 +134,7 @@ def remove(dsn: str, name: str, *, erase: bool = False, passfile: str = "") -> N
             hub.execute("select recalld.member_hang_up(%s)", (name,))
         try:
             with _connected(to) as hub:
-                hub.execute(f"set local lock_timeout = '{patience_s}s'".encode())
+                hub.execute(f"set local lock_timeout = '{patience_s}s'")
                 role = _only(hub, "select recalld.member_remove(%s, %s)", name, erase)
         except HubError as error:
             if not error.away:
@@ -144,17 +148,21 @@ def remove(dsn: str, name: str, *, erase: bool = False, passfile: str = "") -> N
 
 
 def rotate(dsn: str, name: str | None, passfile: str = "") -> str:
-    """A new password, for oneself (None) or by an owner for another; returns the new DSN."""
+    """A new password, for oneself (None) or by an owner for another; returns the new DSN.
+
+    One's own keeps all that it says besides: a certificate, time limits.
+    """
     to = way(dsn, passfile)
     with _connected(to) as hub:
         password, verifier = _password(hub)
-        return _dsn(hub, to, _only(hub, "select recalld.member_rotate(%s, %s)", name, verifier), password)
+        role = _only(hub, "select recalld.member_rotate(%s, %s)", name, verifier)
+        return make_conninfo(dsn, password=password) if name is None else _dsn(hub, to, role, password)
 
 
 def audit(dsn: str, since: datetime | None, limit: int, passfile: str = "") -> list[Entry]:
     """Who did what, newest first: what the asking member may know of it."""
     with _connected(way(dsn, passfile)) as hub:
-        return _listed(hub, Entry, "select * from recalld.audit(%s, %s)", since, limit)
+        return _listed(hub, Entry, "recalld.audit(%s, %s)", since, limit)
 
 
 def export(dsn: str, passfile: str = "") -> dict[str, Any]:
@@ -162,7 +170,7 @@ def export(dsn: str, passfile: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {"devices": [], "shares": [], "memories": [], "events": []}
     kinds = {"device": "devices", "share": "shares", "memory": "memories", "event": "events"}
     with _connected(way(dsn, passfile)) as hub:
-        for kind, item in hub.execute("select * from recalld.export()"):
+        for kind, item in hub.execute("select kind, item from recalld.export()"):
             if kind in kinds:
                 found[kinds[kind]].append(item)
             else:
@@ -219,7 +227,8 @@ def _script(step: _Step, program: str) -> str:
     quoted = psycopg.sql.quote(program)
     return f"""set local role recalld_owner;
 {step.text}
-insert into recalld.migrations (version, name, program) values ({step.version}, '{step.name}', {quoted});
+insert into recalld.migrations (version, serves, name, program)
+values ({step.version}, {SERVES}, '{step.name}', {quoted});
 reset role;
 """
 
@@ -244,15 +253,14 @@ def _dsn(hub: Connection, to: Way, role: str, password: str) -> str:
     return f"postgresql://{role}:{quote(password)}@{place}/{quote(hub.info.dbname)}{said}"
 
 
-def _only(hub: Connection, query: str, *values: object) -> Any:
-    row = hub.execute(query.encode(), values).fetchone()
+def _only(hub: Connection, query: LiteralString, *values: object) -> Any:
+    row = hub.execute(query, values).fetchone()
     assert row is not None
     return row[0]
 
 
-def _listed(hub: Connection, kind: type[_T], query: str, *values: object) -> list[_T]:
+def _listed(hub: Connection, kind: type[_T], call: LiteralString, *values: object) -> list[_T]:
+    """What the function returns, asked for by the names of `kind`: a later hub may return more."""
     names = kind.__struct_fields__
-    return [
-        msgspec.convert(dict(zip(names, row, strict=True)), kind)
-        for row in hub.execute(query.encode(), values).fetchall()
-    ]
+    query = sql.SQL("select {} from " + call).format(sql.SQL(", ").join(map(sql.Identifier, names)))
+    return [msgspec.convert(dict(zip(names, row, strict=True)), kind) for row in hub.execute(query, values).fetchall()]

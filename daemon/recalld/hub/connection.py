@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from recalld.hubwire import HubError
@@ -38,8 +39,13 @@ _DEFAULTS = {
     "client_encoding": "UTF8",
 }
 _UNSURE = ("disable", "allow", "prefer")
-_PASSING = ("08", "40", "53", "57", "55P03")
-"""SQLSTATEs of what may be over soon: connections, serialisation, resources, the operator's doing, a lock."""
+_PASSING = ("08", "40", "53", "57")
+"""SQLSTATEs of what may be over soon: connections, serialisation, resources, the operator's doing."""
+_HELD = (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)
+_NONE = (
+    psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+)  # fmt: skip
 _PREFACE = re.compile(r"^connection failed: (connection to server .*? failed: )?(FATAL: +)?")
 _OUT = ("authentication failed", "not permitted to log in")
 _REFUSED = (*_OUT, "does not exist", "certificate", "no pg_hba.conf entry")
@@ -129,8 +135,20 @@ def transaction(
     """One transaction, each statement of which may take so many seconds; errors come as HubError."""
     limit = f"set local statement_timeout = {int(seconds * 1_000)}"
     with errors(to), _deadline(connection, seconds + GRACE_S), connection.transaction():
-        connection.execute(f"set transaction {mode}; {limit}; set local timezone = 'UTC'".encode())
+        connection.execute(f"set transaction {mode}; {limit}; set local timezone = 'UTC'")
         yield
+
+
+def listen(to: Way, channel: str) -> Connection:
+    """A new connection that hears what is told on the channel. Raises HubError."""
+    ear = connect(to, autocommit=True)
+    try:
+        with errors(to), _deadline(ear, CONNECT_S):
+            ear.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+    except HubError:
+        ear.close()
+        raise
+    return ear
 
 
 def alive(connection: Connection) -> None:
@@ -162,8 +180,15 @@ def errors(to: Way) -> Iterator[None]:
     """What psycopg raises, as HubError."""
     try:
         yield
-    except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction):
-        raise HubError(f"there is no hub in {to}, or an older one; its administrator runs `recalld hub init`") from None
+    except _NONE:
+        raise HubError(
+            f"there is no hub in {to}, or one of another version; "
+            "`recalld hub init` by its administrator, or an upgrade of recalld here, brings them in step"
+        ) from None
+    except _HELD:
+        raise HubError(
+            f"the hub at {to} is busy: another client keeps it locked; it is tried again", away=True
+        ) from None
     except psycopg.Error as error:
         code = error.sqlstate or "08"
         away = isinstance(error, psycopg.OperationalError) and code.startswith(_PASSING)

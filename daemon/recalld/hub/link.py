@@ -34,9 +34,9 @@ class Link:
 
     me: Me
 
-    def __init__(self, paths: Paths, ask: Ask, remote: Remote) -> None:
-        """Raises HubError, RecalldError."""
-        self._lock, self._ask = paths.state / "hub.lock", ask
+    def __init__(self, paths: Paths, ask: Ask, remote: Remote, busy: Callable[[], None] = lambda: None) -> None:
+        """busy: told where another process has to be waited for. Raises HubError, RecalldError."""
+        self._lock, self._ask, self._busy = paths.state / "hub.lock", ask, busy
         self.remote, self.outbox = remote, 0
         self.key: bytes | None = None
         self._looked = -math.inf
@@ -50,7 +50,9 @@ class Link:
     def cycle(self, told: Callable[[int], None] = lambda _: None) -> dict[str, Any]:
         """Bring both in step; returns what was done, in numbers. told: gets how many memories have come or gone."""
         with self._turn():
-            return self._cycle(told)
+            done = self._cycle(told)
+            self.waiting()  # what is written from now on is noticed by it
+            return done
 
     def seal(self, key: bytes) -> None:
         """Have the member's own stream sealed with `key`, here and from now on; all of it is sent once more.
@@ -70,7 +72,7 @@ class Link:
             self._look()
 
     def waiting(self) -> bool:
-        """Whether there is something to tell the hub that was not there when this was asked last."""
+        """Whether there is something to tell the hub that was not there after the last cycle, or when this was asked."""
         state = self._ask("hub-state")
         before, self.outbox = self.outbox, state["outbox"]
         return self.outbox not in (0, before) or not all(one["announced"] for one in state["streams"])
@@ -106,7 +108,11 @@ class Link:
         """Nobody else has to do with this home's hub during the block."""
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._busy()
+                fcntl.flock(handle, fcntl.LOCK_EX)
             self._look()
             yield
         finally:
@@ -134,13 +140,16 @@ class _NoKey:
 
 
 @contextlib.contextmanager
-def linked(paths: Paths, hub: HubConfig, ask: Ask) -> Iterator[Link]:
-    """Both sides, for the length of a block. Raises InputError where they do not belong together, HubError."""
+def linked(paths: Paths, hub: HubConfig, ask: Ask, busy: Callable[[], None] = lambda: None) -> Iterator[Link]:
+    """Both sides, for the length of a block. busy: see `Link`.
+
+    Raises InputError where they do not belong together, HubError.
+    """
     state = ask("hub-state")
     if not state["joined"]:
         raise InputError("this home has not joined the hub that its settings name; `recalld hub join` does that")
     with Remote(hub.dsn, passfile=hub.passfile, device_id=state["device_id"]) as remote:
-        link = Link(paths, ask, remote)
+        link = Link(paths, ask, remote, busy)
         me = link.me
         if (me.org_id, me.member_id) != (state["org_id"], state["member_id"]):
             raise InputError(

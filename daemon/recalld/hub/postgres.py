@@ -7,7 +7,7 @@ import contextlib
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, LiteralString, Self
 
 import msgspec
 import psycopg
@@ -25,7 +25,7 @@ from recalld.hub.connection import (
     Way,
     alive,
     connect,
-    errors,
+    listen,
     transaction,
     way,
 )
@@ -51,6 +51,9 @@ _MAX_ITEM_BYTES = MAX_BODY_BYTES + 2 * MAX_SEALED_BYTES + 2 * MAX_STEPS_BYTES
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _MAX_ACTOR_CHARS = 300
 
+_HISTORY = 50
+"""So many of the last pushes of a memory come along with it, and so many steps: a page has a bound."""
+_WAKINGS = 1_000
 _PAGE = sql.SQL("""
 copy (
   with page as (
@@ -70,9 +73,9 @@ copy (
       'who', (select name from recalld.members where member_id = e.member_id) || '/'
              || (select name from recalld.devices where device_id = e.device_id),
       'steps', e.body, 'sealed', encode(e.sealed, 'base64')) order by e.seq) as steps
-    from (select * from recalld.events
+    from (select seq, member_id, device_id, body, sealed from recalld.events
           where org_id = {org} and id = p.id and stream = {stream} and seq > {cursor} and action = 'push'
-          order by seq desc limit 50) e
+          order by seq desc limit {history}) e
   ) s on p.version > 0 and not p.deleted
   order by p.seq
 ) to stdout (format binary)""")
@@ -82,6 +85,7 @@ _PAGE_TYPES = ("text", "int8", "int8", "bool", "jsonb", "bytea", "bytea", "text"
 class Remote:
     """A device's connections to the hub: one for its work, one that listens. Not for several threads at once.
 
+    The pool of one looks whether that one still answers, replaces it, and lets it go where it rests.
     All methods raise HubError.
     """
 
@@ -110,17 +114,17 @@ class Remote:
     def whoami(self) -> Me:
         """Whom the hub takes the login for; device_id is None where the device is not registered."""
         with self._transaction() as hub:
-            version = _only(hub.execute("select max(version) from recalld.migrations"))[0] or 0
-            found = _only(hub.execute("select * from recalld.whoami(%s::uuid)", (self._device_id,)))
-        if version < SCHEMA:
-            raise HubError(
-                f"the hub's schema has version {version}, this program needs {SCHEMA}: "
-                "its administrator runs `recalld hub init` again"
+            _check_version(hub)
+            found = _only(
+                hub.execute(
+                    "select org_id, org, member_id, member, role, sealed, device from recalld.whoami(%s::uuid)",
+                    (self._device_id,),
+                )
             )
-        org_id, org, member_id, member, role, sealed, joined = found
+        org_id, org, member_id, member, role, sealed, device = found
         self._me = Me(
             org_id=str(org_id), org=org, member_id=str(member_id), member=member, role=role,
-            device_id=self._device_id if joined else None, sealed=sealed,
+            device_id=self._device_id if device else None, device=device, sealed=sealed,
         )  # fmt: skip
         return self._me
 
@@ -131,23 +135,15 @@ class Remote:
         return self.whoami()
 
     def pull(self, stream: str, cursor: int, limit: int = 500) -> Page:
-        """What happened in a stream behind `cursor`; nothing where the stream is not the member's to read.
-
-        Raises HubError, too, where the hub has not come as far as `cursor`.
-        """
+        """What happened in a stream behind `cursor`; nothing where the stream is not the member's to read."""
         me, limit = self._me or self.whoami(), min(limit, MAX_ITEMS)
-        words = {"org": me.org_id, "me": me.member_id, "stream": stream, "cursor": cursor, "most": limit + 1}
+        words = {"org": me.org_id, "me": me.member_id, "stream": stream, "cursor": cursor, "most": limit + 1,
+                 "history": _HISTORY}  # fmt: skip
         query = _PAGE.format(**{name: sql.Literal(value) for name, value in words.items()})
-        with self._transaction("read only") as hub:
-            with hub.cursor().copy(query) as copy:
-                set_json_loads(_loads, copy.cursor)
-                copy.set_types(_PAGE_TYPES)
-                found = list(copy.rows())
-            if cursor and not found and cursor > (_only(hub.execute("select recalld.last_seq()"))[0] or cursor):
-                raise HubError(
-                    f"the hub at {self._way} was restored from a backup; `recalld hub leave` and `hub join`, "
-                    "on each device, bring all in step again"
-                )
+        with self._transaction("read only") as hub, hub.cursor().copy(query) as copy:
+            set_json_loads(_loads, copy.cursor)
+            copy.set_types(_PAGE_TYPES)
+            found = list(copy.rows())
         given = found[:limit]
         return Page(
             stream=stream,
@@ -162,7 +158,7 @@ class Remote:
         """The streams that have something behind their cursors: cheaper than to pull each in vain."""
         given = list(cursors), list(cursors.values())
         with self._transaction("read only") as hub:
-            rows = hub.execute("select * from recalld.news(%s::text[], %s::bigint[])", given).fetchall()
+            rows = hub.execute("select n from recalld.news(%s::text[], %s::bigint[]) n", given).fetchall()
         return frozenset(stream for (stream,) in rows)
 
     def mark(self) -> str:
@@ -184,7 +180,9 @@ class Remote:
                 for n, text in enumerate(texts):
                     if text:
                         copy.write_row((batch, n, text))
-            rows = hub.execute("select * from recalld.push(%s, %s::uuid)", (batch, self._device_id)).fetchall()
+            rows = hub.execute(
+                "select n, outcome, version, reason from recalld.push(%s, %s::uuid)", (batch, self._device_id)
+            ).fetchall()
         told = {n: (outcome, version, reason or "") for n, outcome, version, reason in rows}
         unsendable = ("refused", 0, "it is too large, or holds characters that cannot be stored")
         return [_result(item.id, *told.get(n, unsendable)) for n, item in enumerate(items)]
@@ -195,7 +193,9 @@ class Remote:
         for first in range(0, len(ids), MAX_ITEMS):
             given = self._device_id, stream, list(ids[first : first + MAX_ITEMS])
             with self._transaction() as hub:
-                rows = hub.execute("select * from recalld.withdraw(%s::uuid, %s, %s::text[])", given).fetchall()
+                rows = hub.execute(
+                    "select id, outcome, version, reason from recalld.withdraw(%s::uuid, %s, %s::text[])", given
+                ).fetchall()
             told += [_result(*row) for row in rows]
         return told
 
@@ -238,24 +238,28 @@ class Remote:
         self._do("select recalld.leave(%s::uuid, %s)", self._device_id, delete_mine, seconds=LONG_S)
 
     def wait(self, timeout_s: float) -> bool:
-        """Until something changed in the org, or may have: right after connecting, that is at once."""
+        """Until something changed in the org, or may have: right after connecting, that is at once.
+
+        What was told meanwhile is heard once.
+        """
         if self._ear is None:
             me = self._me or self.whoami()
-            channel = "recalld_" + me.org_id.replace("-", "")
-            self._ear = connect(self._way, autocommit=True)
-            with errors(self._way):
-                self._ear.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+            self._ear = listen(self._way, "recalld_" + me.org_id.replace("-", ""))
             return True
         try:
-            return any(True for _ in self._ear.notifies(timeout=timeout_s, stop_after=1))
+            heard = _hears(self._ear, timeout_s)
+            for _ in range(_WAKINGS):  # no further: somebody may tell without end
+                if not _hears(self._ear, 0):
+                    break
+            return heard
         except psycopg.Error:
             self._ear.close()
             self._ear = None
             raise HubError(f"the hub at {self._way}: the connection is lost", away=True) from None
 
-    def _do(self, query: str, *values: object, seconds: float = STATEMENT_S) -> None:
+    def _do(self, query: LiteralString, *values: object, seconds: float = STATEMENT_S) -> None:
         with self._transaction(seconds=seconds) as hub:
-            hub.execute(query.encode(), values)
+            hub.execute(query, values)
 
     @contextlib.contextmanager
     def _transaction(self, mode: Mode = "read write", seconds: float = STATEMENT_S) -> Iterator[Connection]:
@@ -301,11 +305,31 @@ def _row(stream: str, row: tuple[Any, ...]) -> Row:
     return Row(
         id=memory_id, stream=stream, seq=seq, version=version, deleted=deleted, body=_body(body), sealed=sealed,
         digest=digest, member=member or "", device=device or "", client=client,
-        steps=tuple(step for push in pushes or () for step in _steps(push)),
+        steps=tuple(step for push in pushes or () for step in _steps(push))[-_HISTORY:],
         sealed_steps=tuple(
             SealedSteps(push["who"], base64.b64decode(push["sealed"])) for push in pushes or () if push["sealed"]
         ),
     )  # fmt: skip
+
+
+def _check_version(hub: Connection) -> None:
+    """Raises HubError where this program and the hub's schema do not fit; before anything else is asked of it."""
+    version, serves = _only(
+        hub.execute("select coalesce(max(version), 0), coalesce(max(serves), 0) from recalld.migrations")
+    )
+    if version < SCHEMA:
+        raise HubError(
+            f"the hub's schema has version {version}, this program needs {SCHEMA}: "
+            "its administrator runs `recalld hub init` again"
+        )
+    if serves > SCHEMA:
+        raise HubError(
+            f"the hub serves programs from its schema {serves} on, and this one is of {SCHEMA}: upgrade recalld here"
+        )
+
+
+def _hears(ear: Connection, timeout_s: float) -> bool:
+    return any(True for _ in ear.notifies(timeout=timeout_s, stop_after=1))
 
 
 def _body(given: dict[str, Any] | None) -> dict[str, Any] | None:

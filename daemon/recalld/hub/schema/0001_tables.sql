@@ -4,8 +4,10 @@
 -- Whoever writes holds the org's row until the commit, so seqs become visible in their order, and a reader who
 -- continues behind the last seq it saw misses nothing. (A sequence would let a later number commit first.)
 
+-- serves: the version whose programs are the oldest that this one still serves.
 create table recalld.migrations (
   version integer primary key,
+  serves integer not null,
   name text not null,
   program text not null,
   applied_at timestamptz not null default now()
@@ -85,7 +87,8 @@ create table recalld.withdrawals (
 ) partition by hash (org_id);
 create index withdrawals_by_stream on recalld.withdrawals (org_id, stream, seq);
 
--- History and audit. body: the steps of a push as JSON, or sealed; gone once the memory is deleted or withdrawn.
+-- History and audit. body: the steps of a push as JSON, or sealed; gone once the memory is deleted or withdrawn, or
+-- they are old, see `shorten`.
 create table recalld.events (
   org_id uuid not null,
   seq bigint not null,

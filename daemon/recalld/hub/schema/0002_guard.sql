@@ -43,7 +43,7 @@ grant execute on function recalld.my_org(), recalld.my_streams() to recalld_memb
 grant select on recalld.memories, recalld.withdrawals, recalld.events to recalld_member;
 grant select (org_id, member_id, name, role, joined_at, removed_at) on recalld.members to recalld_member;
 grant select (org_id, device_id, member_id, name) on recalld.devices to recalld_member;
-grant select (version) on recalld.migrations to recalld_member;
+grant select (version, serves) on recalld.migrations to recalld_member;
 grant insert (batch, n, item) on recalld.incoming to recalld_member;
 
 do $$

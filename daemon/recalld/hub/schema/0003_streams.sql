@@ -28,7 +28,7 @@ begin
   end if;
 end $$;
 
--- Without a search_path of their own, as switching it for each item costs a third of a push, are the five that only such
+-- Without a search_path of their own, as switching it for each item costs a third of a push, are the six that only such
 -- functions call that have one.
 
 -- Why the member may not write to the stream; null where he may.
@@ -80,6 +80,8 @@ language sql stable as $$
     when jsonb_typeof(item -> 'body') is distinct from 'object' then 'there is no memory in it'
     when octet_length((item -> 'body')::text) > 65536 then 'it has more than 64 KiB'
     when jsonb_path_exists(item, '$.**{6}') then 'it is nested too deep'
+    when jsonb_path_exists(item, '$.body.** ? (@.type() == "number" && (@ > 1e18 || @ < -1e18))')
+      then 'a number in it is too large'  -- for programs that read it
     when jsonb_typeof(coalesce(item -> 'steps', '[]')) <> 'array' then 'its history is no list'
     when item -> 'body' ->> 'scope' is distinct from split_part(item ->> 'stream', ':', 1)
       then 'its scope is not that of the stream'
@@ -96,6 +98,7 @@ declare
   target text := item ->> 'stream';
   erased boolean := coalesce(item -> 'deleted' = 'true', false);
   given_digest bytea;
+  told jsonb;
 begin
   version := 0;
   reason := coalesce(recalld.flaw(me, item), recalld.hindrance(me, target));
@@ -137,6 +140,12 @@ begin
 
   target := case when erased then coalesce(had.stream, target) else target end;
   version := version + 1;
+  if not erased and item ->> 'sealed' is null then
+    told := coalesce(had.body, '{}') || (item -> 'body');  -- what only a later client knows stays as that one wrote it
+    if octet_length(told::text) > 65536 then
+      told := item -> 'body';
+    end if;
+  end if;
   if had.stream <> target then
     perform recalld.let_go(me, in_device, had.stream, array[had.id], before);
   end if;
@@ -148,8 +157,7 @@ begin
   insert into recalld.memories as m (org_id, id, stream, owner, seq, version, deleted, body, sealed, digest, member_id,
                                      device_id, client, changed_at)
   values (me.org_id, item ->> 'id', target, me.member_id, before + 2, take_item.version, erased,
-          case when not erased and item ->> 'sealed' is null then item -> 'body' end,
-          case when not erased then decode(item ->> 'sealed', 'base64') end,
+          told, case when not erased then decode(item ->> 'sealed', 'base64') end,
           given_digest, me.member_id, in_device, recalld.as_name(item ->> 'client'), clock_timestamp())
   on conflict on constraint memories_pkey do update set
     (stream, seq, version, deleted, body, sealed, digest, member_id, device_id, client, changed_at) =
@@ -160,8 +168,24 @@ begin
           case when erased then 'delete' else 'push' end, target, item ->> 'id', take_item.version,
           case when not erased then nullif(item -> 'steps', '[]') end,
           case when not erased then decode(item ->> 'sealed_steps', 'base64') end);
+  if had.id is not null and not erased then
+    perform recalld.shorten(me.org_id, had.id);
+  end if;
   outcome := 'stored';
 end $$;
+
+-- Empties the steps of a memory that are older than its last 50 changes, or beyond 128 KiB; those of the newest stay in
+-- any case. As each push does so, only the last 51 can have any, and a page of many memories has a bound.
+create function recalld.shorten(in_org uuid, in_id text) returns void
+language sql volatile as $$
+  update recalld.events e set body = null, sealed = null
+  from (select last.seq, row_number() over newest as nth,
+               sum(coalesce(octet_length(last.body::text), 0) + coalesce(octet_length(last.sealed), 0)) over newest as bytes
+        from (select * from recalld.events where org_id = in_org and id = in_id order by seq desc limit 51) last
+        window newest as (order by last.seq desc)) kept
+  where e.org_id = in_org and e.seq = kept.seq and kept.nth > 1 and (kept.nth > 50 or kept.bytes > 131072)
+    and (e.body is not null or e.sealed is not null)
+$$;
 
 -- Memories leave their stream: who follows it is told so, and what the history says of them goes.
 create function recalld.let_go(me recalld.members, in_device uuid, in_stream text, in_ids text[], before bigint)
@@ -190,6 +214,7 @@ declare
   total bigint;
   before bigint;
   given record;
+  changed boolean := false;
 begin
   select count(*) into total from recalld.incoming i where i.pg_role = session_user and i.batch = in_batch;
   if total > 1000 then
@@ -204,10 +229,13 @@ begin
     n := given.n;
     select t.* into outcome, version, reason from recalld.take_item(me, in_device, given.item, before) t;
     before := before + 2;
+    changed := changed or outcome = 'stored';
     return next;
   end loop;
   delete from recalld.incoming i where i.pg_role = session_user;
-  perform recalld.ring(me.org_id);
+  if changed then  -- else who pushes in vain would wake himself to push again, and all others
+    perform recalld.ring(me.org_id);
+  end if;
 end $$;
 
 -- Takes a member's own memories back from a stream, all or some; the rows stay, empty, so that their ids stay his.
@@ -310,22 +338,30 @@ begin
   perform recalld.note(me, in_device, 'unshare', in_stream, null);
 end $$;
 
+-- A name that another of the member's devices has gets a number: histories tell devices apart by their names.
 create function recalld.register_device(in_device uuid, in_name text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
   me recalld.members := recalld.me();
   as_said text := coalesce(nullif(recalld.as_name(in_name), ''), 'device');
+  free text := as_said;
+  number integer := 1;
 begin
   perform recalld.take_seqs(me.org_id, 0);
   me := recalld.me();
+  while exists (select from recalld.devices d where d.member_id = me.member_id and d.name = free
+                                                and d.device_id <> in_device and d.left_at is null) loop
+    number := number + 1;
+    free := left(as_said, 90) || '-' || number;
+  end loop;
   insert into recalld.devices as d (device_id, org_id, member_id, name)
-  values (in_device, me.org_id, me.member_id, as_said)
+  values (in_device, me.org_id, me.member_id, free)
   on conflict on constraint devices_pkey do update set name = excluded.name, left_at = null, last_seen_at = now()
   where d.member_id = me.member_id;
   if not found then
     raise exception 'this device is that of another member' using errcode = 'insufficient_privilege';
   end if;
-  perform recalld.note(me, in_device, 'join', null, as_said);
+  perform recalld.note(me, in_device, 'join', null, free);
 end $$;
 
 create function recalld.leave(in_device uuid, delete_mine boolean) returns void
@@ -371,26 +407,27 @@ begin
   perform recalld.note(me, null, 'seal', 'user:' || me.member_id, null);
 end $$;
 
--- A sign of all that happened in the org so far: the newest event's number and time.
+-- A sign of all that happened in the org so far: the newest event's number and time. (In plpgsql the plan over all parts
+-- is kept; a function in SQL would be planned at each call.)
 create function recalld.mark() returns text
-language sql stable security definer set search_path = pg_catalog, recalld, pg_temp as $$
-  select e.seq || '@' || extract(epoch from e.at) from recalld.events e
-  where e.org_id = recalld.my_org() order by e.seq desc limit 1
-$$;
+language plpgsql stable security definer set search_path = pg_catalog, recalld, pg_temp as $$
+declare
+  org uuid := recalld.my_org();
+begin
+  return (select e.seq || '@' || extract(epoch from e.at) from recalld.events e
+          where e.org_id = org order by e.seq desc limit 1);
+end $$;
 
 -- Whether that happened here: not so in a hub that was restored from a backup made before.
 create function recalld.knows(in_mark text) returns boolean
-language sql stable security definer set search_path = pg_catalog, recalld, pg_temp as $$
-  select exists (select from recalld.events e
-                 where e.org_id = recalld.my_org() and e.seq = split_part(in_mark, '@', 1)::bigint
-                   and extract(epoch from e.at)::text = split_part(in_mark, '@', 2))
-$$;
-
--- The org's last number: a device that has seen a later one knows that the hub was restored from a backup.
-create function recalld.last_seq() returns bigint
-language sql stable security definer set search_path = pg_catalog, recalld, pg_temp as $$
-  select o.seq from recalld.orgs o where o.org_id = recalld.my_org()
-$$;
+language plpgsql stable security definer set search_path = pg_catalog, recalld, pg_temp as $$
+declare
+  org uuid := recalld.my_org();
+begin
+  return exists (select from recalld.events e
+                 where e.org_id = org and e.seq = split_part(in_mark, '@', 1)::bigint
+                   and extract(epoch from e.at)::text = split_part(in_mark, '@', 2));
+end $$;
 
 -- Of streams, each followed up to a seq, those that have something behind it: a question is cheaper than a page of each.
 create function recalld.news(in_streams text[], in_cursors bigint[]) returns setof text
@@ -405,12 +442,11 @@ begin
       and (exists (select from recalld.memories m
                    where m.org_id = me.org_id and m.stream = s.stream and m.seq > s.seen)
            or exists (select from recalld.withdrawals w
-                      where w.org_id = me.org_id and w.stream = s.stream and w.seq > s.seen)
-           or s.seen > recalld.last_seq());
+                      where w.org_id = me.org_id and w.stream = s.stream and w.seq > s.seen));
 end $$;
 
 create function recalld.whoami(in_device uuid)
-returns table (org_id uuid, org text, member_id uuid, member text, role text, sealed bytea, joined boolean)
+returns table (org_id uuid, org text, member_id uuid, member text, role text, sealed bytea, device text)
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -420,8 +456,8 @@ begin
   where d.device_id = in_device and d.member_id = me.member_id and d.last_seen_at < now() - interval '1 minute';
   return query
     select me.org_id, o.name, me.member_id, me.name, me.role, me.seal_check,
-           exists (select from recalld.devices d
-                   where d.device_id = in_device and d.member_id = me.member_id and d.left_at is null)
+           (select d.name from recalld.devices d
+            where d.device_id = in_device and d.member_id = me.member_id and d.left_at is null)
     from recalld.orgs o where o.org_id = me.org_id;
 end $$;
 
@@ -429,5 +465,5 @@ revoke all on all functions in schema recalld from public;
 grant execute on function
   recalld.push(uuid, uuid), recalld.withdraw(uuid, text, text[]), recalld.share(uuid, text),
   recalld.unshare(uuid, text, boolean), recalld.register_device(uuid, text), recalld.leave(uuid, boolean),
-  recalld.set_seal_check(bytea), recalld.whoami(uuid), recalld.last_seq(), recalld.mark(), recalld.knows(text), recalld.news(text[], bigint[])
+  recalld.set_seal_check(bytea), recalld.whoami(uuid), recalld.mark(), recalld.knows(text), recalld.news(text[], bigint[])
 to recalld_member;

@@ -1,6 +1,6 @@
 -- The three roles without a login; repeated at every init. Run by the administrator: needs CREATEROLE, no superuser.
 --   recalld_owner    owns schema, tables and functions; may not make roles
---   recalld_keeper   makes and locks the members' roles, and owns the three functions that do it, nothing else
+--   recalld_keeper   makes and locks the members' roles, and owns the four functions that do it, nothing else
 --   recalld_member   what every member's role is in: the rights of a member
 do $$
 declare
