@@ -117,8 +117,9 @@ class FakeRemote:
 
     def unshare(self, stream: str, *, delete_mine: bool = False) -> None:
         if delete_mine:
-            mine = [one for one, row in self.hub.rows.items() if (row.stream, row.owner) == (stream, self.member)]
-            self.withdraw(stream, [one for one in mine if not self.hub.rows[one].deleted])
+            rows = sorted(self.hub.rows.items(), key=lambda one: one[1].seq)
+            mine = [one for one, row in rows if (row.stream, row.owner) == (stream, self.member) and not row.deleted]
+            self.withdraw(stream, mine)
         self.hub.shares.discard((stream, self.member, self.device))
 
     def mark(self) -> str:
