@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -217,6 +218,17 @@ def test_members_come_are_changed_and_go(hub: Hub, laptop: Home, desktop: Home) 
     assert done(laptop, "hub", "audit", "--since", "2099-01-01") == []
     lines = [line.split()[2:] for line in said(laptop, "hub", "audit")[1].splitlines()]
     assert ["olga", "member-add", "bob"] in lines and any(line[0].startswith("olga/") for line in lines)
+
+
+def test_a_new_password_is_told_though_the_settings_cannot_take_it(hub: Hub, laptop: Home) -> None:
+    """The old one is void by then, and nobody else has the new one."""
+    done(laptop, "hub", "join", text=hub.owner)
+    with mock.patch("recalld.cli.config_file.put", side_effect=OSError("no space left")):
+        code, out, errors = said(laptop, "hub", "members", "rotate")
+    assert code == 0 and "no space left; `recalld hub join` takes the new address" in errors
+    assert "authentication failed" in refused(laptop, "hub", "sync")
+    done(laptop, "hub", "join", text=out.splitlines()[-2])
+    done(laptop, "hub", "sync")
 
 
 def test_all_that_the_hub_has_of_one_can_be_had(hub: Hub, laptop: Home) -> None:

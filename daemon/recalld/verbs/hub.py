@@ -58,6 +58,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[StreamState, ...] = ()
     outbox: int = 0
     refused: tuple[Refused, ...] = ()
+    refused_count: int = 0
     skipped: int = 0
     skipped_rows: tuple[Refused, ...] = ()
     sealed: bool = False
@@ -80,6 +81,7 @@ def state(db: apsw.Connection, context: Context, request: Nothing) -> State:
         joined=True, **msgspec.structs.asdict(who),
         streams=tuple(_told(db, context, one) for one in hub.streams(db) if one.receives or not one.announced),
         outbox=hub.waiting(db),
+        refused_count=len(refused),
         refused=tuple(Refused(id=one, reason=reason) for one, reason in refused[:SHOWN]),
         skipped=len(skipped),
         skipped_rows=tuple(Refused(id=one, reason=reason) for one, reason in list(skipped.items())[:SHOWN]),
