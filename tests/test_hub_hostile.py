@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from hub_house import SHOP
+from recalld import hubwire
 from recalld.carried import Step
 from recalld.hub import sync
 from recalld.model import Status, Type
@@ -135,3 +137,32 @@ def test_what_was_deleted_here_in_another_place_stays_deleted_and_the_hub_is_tol
     take(team.bob, row(memory_id, content=FISH))
     assert team.bob.text(memory_id) == ""
     assert memory_id in team.bob.outbox()
+
+
+def test_links_without_end_are_cut(team: Team) -> None:  # noqa: F811
+    """Each would cost every machine that takes the memory in."""
+    ids = [f"m-{number:020x}" for number in range(120)]
+    rows = [
+        row(one, seq=n, content=f"Shelf {n} holds cups.", related=ids, conflicts=ids) for n, one in enumerate(ids, 1)
+    ]
+    take(team.bob, *rows)
+    assert len(team.bob.texts()) == len(ids)
+    pairs = team.bob.db.execute("select count(*) from conflicts").get
+    assert pairs <= hubwire.MAX_LINKS * len(ids)
+    assert max(len(one.related) for one in map(team.bob.get, ids) if one) <= len(ids)
+
+
+def test_what_this_machine_took_elsewhere_goes_back_from_a_restored_hub(team: Team) -> None:  # noqa: F811
+    """What was moved out of the project after the backup was made leaves the project again."""
+    memory_id = team.shared()
+    dump = copy.deepcopy(team.hub)
+    team.ann.call("hub-unshare", scope="user")
+    team.ann.call("move", ids=[memory_id], scope="user")
+    team.sync()
+    assert team.bob.get(memory_id) is None
+    team.hub = dump
+    team.bob.add(FISH, "project")
+    team.sync()
+    assert team.bob.get(memory_id) is None
+    assert memory_id not in dump.alive(SHOP)
+    assert (team.ann.text(memory_id), team.ann.get(memory_id).scope) == (SOUP, "user")  # type: ignore[union-attr]

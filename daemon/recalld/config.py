@@ -180,7 +180,9 @@ def parse(text: str, name: str) -> Config:
 
 
 def masked(dsn: str) -> str:
-    """The address of a database as it may be shown: without its passwords."""
+    """The address of a database as it may be shown: without its passwords; of no known form, not at all."""
+    if dsn and not re.match(r"postgres(ql)?://|\w+\s*=", dsn.lstrip()):
+        return "***"
     url = re.sub(r"(://[^:@/?]*):.*@", r"\1:***@", dsn)
     return re.sub(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|[^\s&]+)", r"\1***", url)
 

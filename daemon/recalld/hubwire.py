@@ -21,6 +21,8 @@ MAX_BODY_BYTES = 64 * 1024
 MAX_SEALED_BYTES = 96 * 1024
 MAX_STEPS = 50
 """So many of a memory's last steps travel with one change, and are taken in with one."""
+MAX_LINKS = 32
+"""So many related memories, and as many open conflicts, of one memory travel."""
 MAX_STEPS_BYTES = 256 * 1024
 """Of one item's steps, as JSON in UTF-8."""
 MAX_ITEMS = 1_000

@@ -44,13 +44,16 @@ def join(arguments: argparse.Namespace) -> Told:
         me = remote.register_device(device_id, wanted)
     said: State = {"org_id": me.org_id, "org": me.org, "member_id": me.member_id, "member": me.member, "role": me.role,
             "device_id": device_id, "device": me.device or wanted}  # fmt: skip
-    ask("hub-join", writes=True, **said)
+    shares = any(one["sends"] for one in ask("hub-join", writes=True, **said)["streams"])
     config_file.put(paths.config, "hub.dsn", dsn)
-    return Told({**said, "sealed": me.sealed is not None}, _say_joined)
+    return Told({**said, "sealed": me.sealed is not None, "shares": shares}, _say_joined)
 
 
 def _say_joined(said: State) -> None:
     print(output.safe(f"this home belongs to {said['member']} of {said['org']} now, as {said['device']}"))
+    if said["shares"]:
+        print("what it shared it goes on sharing; `recalld hub status` shows what that is")
+        return
     sealed = " --encrypt" if said["sealed"] else ""
     print(f"nothing of it is shared yet; `recalld hub share user{sealed}` keeps your own machines equal, and")
     print("`recalld hub share project` shares the project of this folder with those who share it, too")
@@ -147,10 +150,18 @@ def leave(arguments: argparse.Namespace) -> Told:
             raise
         print(f"recalld: the hub was not told: {error}", file=sys.stderr)
         told = False
+    words = hub_share.words()
     ask("hub-leave", writes=True)
     config_file.put(paths.config, "hub.dsn", "")
-    line = "this home belongs to no hub any more; what is here stays here"
-    return Told({"left": True, "told": told, "deleted": arguments.delete_mine}, lambda _: print(line))
+    return Told({"left": True, "told": told, "deleted": arguments.delete_mine, "phrase": words}, _say_left)
+
+
+def _say_left(said: State) -> None:
+    print("this home belongs to no hub any more; what is here stays here")
+    if said["phrase"]:
+        print(
+            f"its key is forgotten here; your words open again what the hub has of you:\n\n{hub_share.in_lines(said['phrase'])}"
+        )
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

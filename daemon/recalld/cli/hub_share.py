@@ -32,9 +32,9 @@ def share(arguments: argparse.Namespace) -> Told:
     """Send a scope's memories from now on, and receive others'."""
     if arguments.encrypt and arguments.scope != "user":
         raise InputError("--encrypt is for the scope user: what others share has to be read by them")
-    words = _encrypt() if arguments.encrypt else None
+    made = _encrypt() if arguments.encrypt else None
     answer = ask("hub-share", writes=True, timeout_s=LONG_S, **_named(arguments))
-    told = {**answer, **({"phrase": words} if words else {}), "sync": soon(sealed=arguments.encrypt)}
+    told = {**answer, **({"phrase": made} if made else {}), "sync": soon(sealed=arguments.encrypt)}
     return Told(told, _say_shared)
 
 
@@ -42,12 +42,12 @@ def _say_shared(answer: State) -> None:
     kind, _, identity = answer["stream"].partition(":")
     whom = {"user": "your own machines", "org": "all members"}.get(kind, f"those who share {identity}, too")
     print(output.safe(f"shared with {whom}: {output.plural(answer['memories'], 'memory', 'memories')}"))
-    if words := answer.get("phrase"):
+    if made := answer.get("phrase"):
         print(
             "\nthis is your recovery phrase: your other machines ask for it. Without it and without a machine that has"
         )
         print(
-            f"the key, nobody can read again what the hub has of you. `recalld hub phrase` tells it again.\n\n{_in_lines(words)}\n"
+            f"the key, nobody can read again what the hub has of you. `recalld hub phrase` tells it again.\n\n{in_lines(made)}\n"
         )
     if (answer["sync"] or {}).get("clear"):
         print(
@@ -72,15 +72,20 @@ def _encrypt() -> str | None:
 
 def phrase(arguments: argparse.Namespace) -> Told:
     """Tell the recovery phrase."""
+    if not (found := words()):
+        raise InputError("there is no key here; a machine where `recalld hub share user --encrypt` was done has it")
+    return Told({"phrase": found}, lambda told: print(in_lines(told["phrase"])))
+
+
+def words() -> str | None:
+    """The recovery phrase of the key that is here."""
     from recalld.hub import sealing
 
     key = ask("hub-key")["key"]
-    if not key:
-        raise InputError("there is no key here; a machine where `recalld hub share user --encrypt` was done has it")
-    return Told({"phrase": sealing.phrase(bytes.fromhex(key))}, lambda told: print(_in_lines(told["phrase"])))
+    return sealing.phrase(bytes.fromhex(key)) if key else None
 
 
-def _in_lines(words: str) -> str:
+def in_lines(words: str) -> str:
     """24 words, in lines of six."""
     parts = [f"{word:<9}" for word in words.split()]
     return "\n".join("  " + " ".join(parts[at : at + 6]).rstrip() for at in range(0, len(parts), 6))

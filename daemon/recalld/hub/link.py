@@ -102,6 +102,11 @@ class Link:
         before, self.key = self.key, bytes.fromhex(kept) if kept else None
         if self.key != before or time.monotonic() - self._looked > LOOK_S:
             self.me, self._looked = self.remote.whoami(), time.monotonic()
+            if (
+                self.key and self.me.sealed is None
+            ):  # another machine took all of it off the hub, or the hub was restored
+                self.remote.set_seal_check(_check(self.key))
+                self.me = self.remote.whoami()
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:

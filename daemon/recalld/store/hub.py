@@ -118,6 +118,8 @@ def announced(db: apsw.Connection, name: str) -> None:
     if db.execute("select delete_mine from hub_streams where stream = ?", (name,)).get:
         db.execute("delete from hub_items where stream = ?", (name,))
         move_cursor(db, name, 0)
+        if name.startswith("user:"):
+            db.execute("delete from meta where key = ?", (KEY,))  # nothing is sealed any more
     db.execute("update hub_streams set announced = 1, delete_mine = 0 where stream = ?", (name,))
 
 

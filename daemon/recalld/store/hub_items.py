@@ -102,9 +102,9 @@ def withdrawn(db: apsw.Connection) -> list[str]:
 def alike(db: apsw.Connection, memory: Memory, project_id: int | None) -> list[tuple[str, str]]:
     """Other memories in force in the same place whose sentence may be the same: (id, content)."""
     rows: Sequence[Any] = db.execute(
-        """select id, content from memories where scope = ? and project_id is ? and status = 'active' and local_only = 0
-           and substr(lower(content), 1, 32) = substr(lower(?), 1, 32) and id <> ?""",
-        (memory.scope, project_id, memory.content, memory.id),
+        """select id, content from memories where scope = ?1 and project_id is ?2 and status = 'active' and local_only = 0
+           and substr(lower(content), 1, 32) = substr(lower(?4), 1, 32) and lower(content) = lower(?4) and id <> ?3""",
+        (memory.scope, project_id, memory.id, memory.content),
     ).fetchall()
     return list(rows)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from recalld import carried, redact
 from recalld.carried import Carried, Step
-from recalld.hubwire import MAX_STEPS, Body, Row, body_of, checked
+from recalld.hubwire import MAX_LINKS, MAX_STEPS, Body, Row, body_of, checked
 from recalld.model import MAX_TAGS, Memory, Scope, Status, timestamp
 from recalld.store import hub_items, memories
 from recalld.store.hub import Stream
@@ -40,9 +40,14 @@ def leaving(db: apsw.Connection, context: Context, memory: Memory, base: Known |
     elsewhere = {one for one in there.get("conflicts", ()) if memories.get(db, one) is None}
     return msgspec.structs.replace(
         body_of(clean),
-        conflicts=tuple(sorted({*_beside(db, memory, memory.conflicts), *elsewhere})),
-        related=tuple(sorted({*_beside(db, memory, memory.related), *there.get("related", ())})),
+        conflicts=_few({*_beside(db, memory, memory.conflicts), *elsewhere}),
+        related=_few({*_beside(db, memory, memory.related), *there.get("related", ())}),
     )
+
+
+def _few(ids: Collection[str]) -> tuple[str, ...]:
+    """The first of them: each costs whoever takes the memory in."""
+    return tuple(sorted(ids)[:MAX_LINKS])
 
 
 def _beside(db: apsw.Connection, memory: Memory, others: Collection[str]) -> Collection[str]:
@@ -69,7 +74,8 @@ def arriving(context: Context, stream: Stream, row: Row) -> Carried:
     scope, _ = stream.place
     now = timestamp(context.now)
     past = {name: min(getattr(body, name), now) for name in ("first_seen", "last_seen", "created_at", "updated_at")}
-    fields = msgspec.structs.asdict(body) | past | {"scope": scope, "tags": body.tags[:MAX_TAGS]}
+    few = {"tags": body.tags[:MAX_TAGS], "related": _few(body.related), "conflicts": _few(body.conflicts)}
+    fields = msgspec.structs.asdict(body) | past | few | {"scope": scope}
     if body.status is Status.ACTIVE:
         fields["superseded_by"] = None
     item = Carried(id=row.id, project_ref=0 if scope is Scope.PROJECT else None, **fields)

@@ -102,7 +102,7 @@ def _row(taking: Taking, row: Row) -> Outcome:
         return _kept_back(taking, row)
     alive = here is not None and here.status is not Status.DELETED
     if here and alive and _not_told(taking, row, item) and _place(db, here) != taking.stream.place:
-        return "known"  # a memory of another place here, of which the hub was never told, is no stream's to change
+        return _kept_back(taking, row)  # of another place here, and never told of: no stream's to change
     if row.deleted:
         return _deleted(taking, row, here)
     if here and item and item.stream == row.stream and row.version <= item.version:
