@@ -490,6 +490,7 @@ def test_b48_a_black_hole_is_given_up_in_bounded_time(hub: Hub) -> None:
 
 @pytest.mark.usefixtures("hurried")
 def test_b48_a_line_that_stalls_in_the_middle_is_given_up_and_works_again_later(hub: Hub) -> None:
+    """B48: nothing waits for it without end."""
     with stalling_proxy(hub.server.port) as (port, flowing):
         dsn = hub.owner.replace(f":{hub.server.port}/", f":{port}/")
         with hub.device(dsn) as remote:
