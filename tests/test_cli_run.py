@@ -81,7 +81,10 @@ def test_logs_show_what_the_daemon_said(home: Home, daemon: Daemon) -> None:
 
 def test_logs_can_be_followed(home: Home, daemon: Daemon) -> None:
     """What is logged while one looks appears, until one has seen enough."""
-    process = subprocess.Popen(command("logs", "-f"), env=home.environ, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command("logs", "-f"), env=home.environ, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # a background job ignores it
+    )  # fmt: skip
     assert process.stdout
     assert "serves at" in process.stdout.readline()
     daemon.stop()

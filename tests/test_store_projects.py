@@ -217,9 +217,10 @@ def test_another_repository_cloned_to_a_known_path(world: World) -> None:
     """Deleted, and something else cloned there: a new project; the former is there again where it is cloned again."""
     top = repository(world.home / "work", "https://example.org/one")
     one = world.project(top)
+    other = repository(world.home / "other", "https://example.org/two")  # now, so that it cannot get the inode of `top`
     shutil.rmtree(top)
-    folder(world.home / "takes-the-inode")
-    assert world.project(repository(top, "https://example.org/two")) != one
+    other.rename(top)
+    assert world.project(top) != one
     assert world.project(repository(world.home / "again", "https://example.org/one")) == one
 
 
