@@ -146,7 +146,7 @@ class Worker:
         What is no regular file is nothing a hook wrote: it is left where it is. So is what the database does not take,
         for the next look; it keeps back nothing but itself. Raises what that was.
         """
-        refused: list[Exception] = []
+        refused: list[tuple[str, Exception]] = []
         for file in await asyncio.to_thread(spooled, self._spool):
             try:
                 said_at, data = await asyncio.to_thread(_read, file)
@@ -154,21 +154,23 @@ class Worker:
                 log.warning("a file in the spool cannot be read: %s", error.strerror or "not a regular file")
                 continue
             try:
+                request = wire.parse_request(data)
                 if self._clock() - said_at < SPOOL_TIME:
-                    await self._service.take_in(wire.parse_request(data), said_at)
+                    await self._service.take_in(request, said_at)
             except InputError:
                 log.warning("a spooled hook could not be understood and is dropped")
             except TransientError:
                 raise  # locked, or a full disk: the next one would wait as long
             except Exception as error:
                 log.exception("a spooled hook could not be taken in")
-                refused.append(error)
+                refused.append((request.name, error))
                 continue
             with contextlib.suppress(OSError):
                 file.unlink()
         if refused:
-            self._service.trouble.met(refused[-1], len(refused))
-            raise refused[-1]
+            stops = sum(name == "stop" for name, _ in refused)  # a turn's prompt may wait beside its Stop
+            self._service.trouble.met(refused[-1][1], max(1, stops))
+            raise refused[-1][1]
 
     async def quiet(self, transcript: Path) -> None:
         """A transcript has not been written to for a while: a turn may have ended without a Stop."""
