@@ -168,8 +168,8 @@ class Worker:
             with contextlib.suppress(OSError):
                 file.unlink()
         if refused:
-            stops = sum(name == "stop" for name, _ in refused)  # a turn's prompt may wait beside its Stop
-            self._service.trouble.met(refused[-1][1], max(1, stops))
+            if stops := sum(name == "stop" for name, _ in refused):  # a turn's prompt waits beside its Stop
+                self._service.trouble.met(refused[-1][1], stops)
             raise refused[-1][1]
 
     async def quiet(self, transcript: Path) -> None:
