@@ -63,8 +63,8 @@ def fill(shelf: Shelf) -> None:
             tokens=40, ms=3.0, items=(given,)))  # fmt: skip
         injections.judge(db, ids[0], "useful", 1, NOW)
         hub.join(db, hub.Joined(
-            org_id="o", org="acme", member_id="a", member="ann", role="member", device_id="d", device="laptop"), AT)  # fmt: skip
-        hub.share(db, "project:remote:example.org/acme/shop", 1, AT)
+            org_id="o", org="acme", member_id="a", member="ann", role="member", device_id="d", device="laptop"))  # fmt: skip
+        hub.share(db, "project:remote:example.org/acme/shop", 1)
         hub_items.settle(
             db, ids[0], hub_items.Item(stream="project:remote:example.org/acme/shop", version=1, base="{}", steps=1)
         )

@@ -34,7 +34,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "docs" / "examples" / "ask_and_w
 UNWRAPPED = {"labels", "past", "past-look", "past-offsets", "adopt", "import", "import-rehearse", "export", "handed",
              "tags-rename", "projects-change", "complete", "revision", "which", "visible", "line", "hub-state", "hub-join",
              "hub-leave", "hub-share", "hub-unshare", "hub-announced", "hub-key", "hub-seal", "hub-outbox", "hub-settle",
-             "hub-take", "hub-sweep", "hub-mark"}  # fmt: skip
+             "hub-take", "hub-sweep", "hub-mark", "hub-fold"}  # fmt: skip
 
 
 class Awaited:

@@ -18,6 +18,7 @@ from hub_homes import children, contents, done, home_of, refused, said
 from pg import Hub, hub, server
 from recalld.cli import complete
 from recalld.cli.hub import _show_status
+from recalld.config import masked
 from test_cli import on_terminal
 from test_cli_terminal import table, typed
 from web_house import until
@@ -377,7 +378,54 @@ def test_the_first_sync_shows_how_far_it_is(hub: Hub, laptop: Home) -> None:
     assert "synchronising" in shown and "100%" in shown and "1 memory" in shown
 
 
+# --- the key ---
+
+
+def test_the_key_seals_on_whatever_was_forgotten_at_the_hub_and_nobody_elses_scope(
+    hub: Hub, laptop: Home, desktop: Home
+) -> None:
+    """One machine ends it with what it shared, or the hub is restored from before; an address of another member is no way."""
+    for home in (laptop, desktop):
+        done(home, "hub", "join", text=hub.owner)
+    words = done(laptop, "hub", "share", "user", "--encrypt")["phrase"]
+    done(desktop, "hub", "share", "user", "--encrypt", text=words)
+    done(laptop, "hub", "unshare", "user", "--delete-mine", "--yes")
+    assert hub.query("select seal_check from recalld.members where seal_check is not null") == []
+    assert "there is no key here" in refused(laptop, "hub", "phrase")
+    done(desktop, "add", "The heliotrope is watered on Mondays.", "--scope", "user")
+    assert done(desktop, "hub", "sync")["pushed"] == 1
+    assert hub.query("select body, sealed is not null from recalld.memories where stream is not null") == [(None, True)]
+
+    done(desktop, "config", "set", "hub.dsn", hub.member("bob"))
+    assert "the settings lead to bob of acme" in refused(desktop, "hub", "sync")
+    assert hub.query("select seal_check from recalld.members where name = 'bob'") == [(None,)]
+
+
+def test_who_leaves_is_told_the_words_that_open_it_again(hub: Hub, laptop: Home, desktop: Home) -> None:
+    done(laptop, "hub", "join", text=hub.owner)
+    words = done(laptop, "hub", "share", "user", "--encrypt")["phrase"]
+    assert "goes on sharing" in said(laptop, "hub", "join", text=hub.owner)[1]
+    shown = said(laptop, "hub", "leave")[1]
+    assert words.split() == shown.rpartition("the hub has of you:")[2].split()
+    assert done(laptop, "hub", "status")["joined"] is False
+    done(desktop, "hub", "join", text=hub.owner)
+    assert done(desktop, "hub", "leave")["phrase"] is None
+
+
 # --- passwords ---
+
+
+@pytest.mark.parametrize(
+    ("dsn", "shown"),
+    [
+        ("postgresql://ann:{}@db/hub", "postgresql://ann:***@db/hub"),
+        ("postgres://ann:{}@db/hub?sslmode=require", "postgres://ann:***@db/hub?sslmode=require"),
+        ("host=db user=ann password={}", "host=db user=ann password=***"), ("postgresql//ann:{}@db/hub", "***"),
+        ("ann:{}@db/hub", "***"), ("garbage pass={}", "***"), ("", ""),
+    ],
+)  # fmt: skip
+def test_an_address_is_shown_without_its_password_and_an_unknown_form_not_at_all(dsn: str, shown: str) -> None:
+    assert masked(dsn.format("p@ss:w" + "ord/1")) == shown
 
 
 def test_the_password_is_in_the_settings_alone(hub: Hub, laptop: Home) -> None:

@@ -663,7 +663,6 @@ def test_the_digest_does_not_depend_on_when_and_hides_behind_a_key() -> None:
         msgspec.structs.replace(one, updated_at="2027-01-31T08:05:00.000Z", last_seen="2027-01-31T08:05:00.000Z")
     )
     assert hubwire.digest(one) != hubwire.digest(msgspec.structs.replace(one, content="y"))
-    assert hubwire.digest(one, b"k") not in (hubwire.digest(one), hubwire.digest(one, b"l"))
     assert hubwire.digest(hubwire.checked(msgspec.to_builtins(one) | {"of_a_later_version": 1})) == hubwire.digest(one)
 
 

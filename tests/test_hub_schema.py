@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
 import uuid
@@ -369,7 +370,7 @@ def test_a_batch_that_another_copied_in_is_not_mine_to_push(hub: Hub) -> None:
 
 
 def test_a_device_of_another_can_neither_be_taken_nor_used(hub: Hub) -> None:
-    """B86: who says that he writes from another's machine is refused."""
+    """B86: who says that he writes from another's machine, or from none, is refused."""
     ana, eve = hub.member("ana"), hub.org("rival", "eve")
     with hub.device(ana) as remote:
         stolen = remote.whoami().device_id
@@ -378,8 +379,8 @@ def test_a_device_of_another_can_neither_be_taken_nor_used(hub: Hub) -> None:
         for thief in (own, foreign):
             with pytest.raises(HubError, match="device is that of another member"):
                 thief.register_device(stolen, "mine now")
-    for dsn in (hub.owner, eve):
-        with Remote(dsn, device_id=stolen) as thief:
+    for dsn, given in itertools.product((hub.owner, eve), (stolen, None)):
+        with Remote(dsn, device_id=given) as thief:
             me = thief.whoami()
             assert me.device_id is None
             with pytest.raises(HubError, match="has not joined the hub"):

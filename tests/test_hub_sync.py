@@ -148,6 +148,40 @@ def unfit(body: Any) -> Any:
     raise msgspec.ValidationError("Invalid enum value 'of later'")
 
 
+def test_the_files_are_gone_through_where_something_was_erased_and_only_there(hub: FakeHub, pair: Any) -> None:
+    """Also where the deletion is only heard of in answer to a change."""
+    ann, tower = pair
+    asked: list[str] = []
+
+    def ask(verb: str, **arguments: Any) -> Any:
+        asked.append(verb)
+        return tower.call(verb, **arguments)
+
+    def folds(remote: FakeRemote) -> int:
+        asked.clear()
+        sync.cycle(ask, remote)
+        return asked.count("hub-fold")
+
+    one, other = ann.add("The shop sells soup."), ann.add("The kitchen opens at eight.")
+    ann.sync(hub)
+    assert folds(Noted(hub, tower)) == 0
+    tower.add("Deploys happen on Fridays.")
+    assert folds(Noted(hub, tower)) == 0
+    ann.call("delete", ids=[one])
+    ann.sync(hub)
+    assert folds(Noted(hub, tower)) == 1
+
+    class Meanwhile(Noted):
+        def push(self, items: Any) -> list[Result]:
+            ann.call("delete", ids=[other])
+            ann.sync(hub)
+            return super().push(items)
+
+    tower.call("edit", id=other, text="The kitchen opens at nine.")
+    assert folds(Meanwhile(hub, tower)) == 1
+    assert tower.text(other) == ""
+
+
 def test_a_long_way_goes_in_portions_and_goes_on_where_it_broke_off(hub: FakeHub, pair: Any) -> None:
     """The first synchronisation of a large store, on both sides; and it tells how far it is."""
     ann, tower = pair

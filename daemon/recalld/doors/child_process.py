@@ -44,7 +44,8 @@ _PLACES = (
 class ChildProcess:
     """Keeps one process as the settings say.
 
-    name: for the log. module: what is run. pauses_s: before it is begun again. state: `off`, `starting`, `failed`, `ending`, or what `heard` makes of it.
+    name: for the log. module: what is run. pauses_s: before it is begun again. state: `off`, `starting`, `failed`, or what
+    `heard` makes of it.
     error: with `failed`, why it last ended; it is tried again.
     """
 

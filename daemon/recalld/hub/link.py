@@ -16,14 +16,12 @@ from recalld.config import HubConfig
 from recalld.errors import InputError
 from recalld.hub import sync
 from recalld.hub.postgres import Remote
+from recalld.hub.sync import Ask
 from recalld.hubwire import HubError, Item, Me, Row
 from recalld.paths import Paths
 
 LOOK_S = 60.0
 """How long is believed what the hub has said of us. It refuses what is not allowed any more."""
-
-Ask = Callable[..., Any]
-"""Asks this home: a verb, `writes`, and the verb's arguments by name; returns plain data. Raises RecalldError."""
 
 
 class Link:
@@ -102,11 +100,6 @@ class Link:
         before, self.key = self.key, bytes.fromhex(kept) if kept else None
         if self.key != before or time.monotonic() - self._looked > LOOK_S:
             self.me, self._looked = self.remote.whoami(), time.monotonic()
-            if (
-                self.key and self.me.sealed is None
-            ):  # another machine took all of it off the hub, or the hub was restored
-                self.remote.set_seal_check(_check(self.key))
-                self.me = self.remote.whoami()
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
@@ -119,6 +112,11 @@ class Link:
                 self._busy()
                 fcntl.flock(handle, fcntl.LOCK_EX)
             self._look()
+            if self.key and self.me.sealed is None:
+                # Another machine took all of it off the hub, or the hub was restored from before. Not sooner than here:
+                # that the login is this home's member has been seen to, so it is nobody else's stream that is sealed.
+                self.remote.set_seal_check(_check(self.key))
+                self.me = self.remote.whoami()
             yield
         finally:
             os.close(handle)

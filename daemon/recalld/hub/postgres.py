@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, LiteralString, Self
 
-import msgspec
 import psycopg
 from psycopg import sql
 from psycopg.types.json import set_json_loads
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from recalld.carried import Step
+from recalld.hub import rows
 from recalld.hub.connection import (
     CONNECT_S,
     LONG_S,
@@ -29,31 +26,12 @@ from recalld.hub.connection import (
     transaction,
     way,
 )
-from recalld.hubwire import (
-    MAX_BODY_BYTES,
-    MAX_ITEMS,
-    MAX_SEALED_BYTES,
-    MAX_STEPS_BYTES,
-    HubError,
-    Item,
-    Me,
-    Page,
-    Result,
-    Row,
-    SealedSteps,
-    Withdrawn,
-    checked,
-)
+from recalld.hubwire import MAX_ITEMS, MAX_STEPS, HubError, Item, Me, Page, Result, Withdrawn
 
 SCHEMA = 4
 """The version of the hub's schema that this program needs."""
-_MAX_ITEM_BYTES = MAX_BODY_BYTES + 2 * MAX_SEALED_BYTES + 2 * MAX_STEPS_BYTES
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_MAX_ACTOR_CHARS = 300
-
-_HISTORY = 50
-"""So many of the last pushes of a memory come along with it, and so many steps: a page has a bound."""
 _WAKINGS = 1_000
+"""So many of them are heard as one."""
 _PAGE = sql.SQL("""
 copy (
   with page as (
@@ -138,17 +116,17 @@ class Remote:
         """What happened in a stream behind `cursor`; nothing where the stream is not the member's to read."""
         me, limit = self._me or self.whoami(), min(limit, MAX_ITEMS)
         words = {"org": me.org_id, "me": me.member_id, "stream": stream, "cursor": cursor, "most": limit + 1,
-                 "history": _HISTORY}  # fmt: skip
+                 "history": MAX_STEPS}  # fmt: skip
         query = _PAGE.format(**{name: sql.Literal(value) for name, value in words.items()})
         with self._transaction("read only") as hub, hub.cursor().copy(query) as copy:
-            set_json_loads(_loads, copy.cursor)
+            set_json_loads(rows.loads, copy.cursor)
             copy.set_types(_PAGE_TYPES)
             found = list(copy.rows())
         given = found[:limit]
         return Page(
             stream=stream,
             begins=cursor,
-            rows=tuple(_row(stream, row) for row in given if row[2] is not None),
+            rows=tuple(rows.row(stream, row) for row in given if row[2] is not None),
             withdrawn=tuple(Withdrawn(row[0], row[1], mine=row[-1]) for row in given if row[2] is None),
             cursor=given[-1][1] if given else cursor,
             more=len(found) > limit,
@@ -158,8 +136,8 @@ class Remote:
         """The streams that have something behind their cursors: cheaper than to pull each in vain."""
         given = list(cursors), list(cursors.values())
         with self._transaction("read only") as hub:
-            rows = hub.execute("select n from recalld.news(%s::text[], %s::bigint[]) n", given).fetchall()
-        return frozenset(stream for (stream,) in rows)
+            found = hub.execute("select n from recalld.news(%s::text[], %s::bigint[]) n", given).fetchall()
+        return frozenset(stream for (stream,) in found)
 
     def mark(self) -> str:
         """A sign of all that the hub knows now, for `knows`."""
@@ -173,19 +151,19 @@ class Remote:
 
     def push(self, items: Sequence[Item]) -> list[Result]:
         """Hand up at most MAX_ITEMS changes, in one transaction; what became of each, in their order."""
-        texts = [_text(item) for item in items]
+        texts = [rows.text(item) for item in items]
         batch = uuid.uuid4()
         with self._transaction() as hub:
             with hub.cursor().copy("copy recalld.incoming (batch, n, item) from stdin") as copy:
                 for n, text in enumerate(texts):
                     if text:
                         copy.write_row((batch, n, text))
-            rows = hub.execute(
+            found = hub.execute(
                 "select n, outcome, version, reason from recalld.push(%s, %s::uuid)", (batch, self._device_id)
             ).fetchall()
-        told = {n: (outcome, version, reason or "") for n, outcome, version, reason in rows}
+        told = {n: (outcome, version, reason or "") for n, outcome, version, reason in found}
         unsendable = ("refused", 0, "it is too large, or holds characters that cannot be stored")
-        return [_result(item.id, *told.get(n, unsendable)) for n, item in enumerate(items)]
+        return [rows.result(item.id, *told.get(n, unsendable)) for n, item in enumerate(items)]
 
     def withdraw(self, stream: str, ids: Sequence[str]) -> list[Result]:
         """Take own memories back from a stream; what became of each, in no order."""
@@ -193,10 +171,10 @@ class Remote:
         for first in range(0, len(ids), MAX_ITEMS):
             given = self._device_id, stream, list(ids[first : first + MAX_ITEMS])
             with self._transaction() as hub:
-                rows = hub.execute(
+                found = hub.execute(
                     "select id, outcome, version, reason from recalld.withdraw(%s::uuid, %s, %s::text[])", given
                 ).fetchall()
-            told += [_result(*row) for row in rows]
+            told += [rows.result(*row) for row in found]
         return told
 
     def share(self, stream: str) -> None:
@@ -216,11 +194,8 @@ class Remote:
                    from unnest(recalld.my_streams()) s (stream) order by 1"""
             ).fetchall()
 
-    def set_seal_check(self, check: bytes | None) -> None:
-        """Say, once, that the member's `user` scope is sealed, and what tells his devices the key.
-
-        None ends that, where nothing is sealed any more.
-        """
+    def set_seal_check(self, check: bytes) -> None:
+        """Say, once, that the member's `user` scope is sealed, and what tells his devices the key."""
         self._do("select recalld.set_seal_check(%s::bytea)", check)
 
     def clear_rows(self, stream: str) -> int:
@@ -287,31 +262,6 @@ def _only(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
     return row
 
 
-def _text(item: Item) -> str | None:
-    """The item as the hub takes it; None where it could spoil the batch, as NUL would, which PostgreSQL cannot store."""
-    try:
-        text = msgspec.json.encode(item)
-    except UnicodeEncodeError:
-        return None
-    return None if len(text) > _MAX_ITEM_BYTES or _NUL.search(text) else text.decode()
-
-
-def _result(memory_id: str, outcome: Any, version: int, reason: str) -> Result:
-    return Result(id=memory_id, outcome=outcome, version=version, reason=reason)
-
-
-def _row(stream: str, row: tuple[Any, ...]) -> Row:
-    memory_id, seq, version, deleted, body, sealed, digest, member, device, client, pushes, _ = row
-    return Row(
-        id=memory_id, stream=stream, seq=seq, version=version, deleted=deleted, body=_body(body), sealed=sealed,
-        digest=digest, member=member or "", device=device or "", client=client,
-        steps=tuple(step for push in pushes or () for step in _steps(push))[-_HISTORY:],
-        sealed_steps=tuple(
-            SealedSteps(push["who"], base64.b64decode(push["sealed"])) for push in pushes or () if push["sealed"]
-        ),
-    )  # fmt: skip
-
-
 def _check_version(hub: Connection) -> None:
     """Raises HubError where this program and the hub's schema do not fit; before anything else is asked of it."""
     version, serves = _only(
@@ -330,31 +280,3 @@ def _check_version(hub: Connection) -> None:
 
 def _hears(ear: Connection, timeout_s: float) -> bool:
     return any(True for _ in ear.notifies(timeout=timeout_s, stop_after=1))
-
-
-def _body(given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The body in the types that it must have; empty where it has others, so that it spoils nothing but itself."""
-    if given is None:
-        return None
-    try:
-        body: dict[str, Any] = msgspec.to_builtins(checked(given))
-    except msgspec.ValidationError:
-        return {}
-    return body
-
-
-def _steps(push: Mapping[str, Any]) -> Iterator[Step]:
-    """The steps of one push that this program understands."""
-    for given in push["steps"] or ():
-        with contextlib.suppress(msgspec.ValidationError):
-            step = msgspec.convert(given, Step)
-            if 0 <= step.version < 1 << 31:
-                yield msgspec.structs.replace(step, actor=f"{push['who']}:{step.actor}"[:_MAX_ACTOR_CHARS])
-
-
-def _loads(text: bytes | str) -> Any:
-    """What another member wrote; `{}` where it is too deep or too large to be anything."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return {}

@@ -95,8 +95,8 @@ def cycle(
         work.pull()
         if not work.push(reread=number > 0):
             break
-    if work.done.deleted:
-        ask("hub-settle", writes=True)  # folds what was erased out of every file
+    if work.erased:
+        ask("hub-fold", writes=True)
     if (now := remote.mark()) != mark:
         ask("hub-mark", writes=True, mark=now)
     return work.done
@@ -114,7 +114,13 @@ class _Cycle:
     ) -> None:
         self._ask, self._remote, self._seal, self._hold, self._told = ask, remote, seal, hold, told
         self._page = page
+        self._gone = False
         self.done = Synced()
+
+    @property
+    def erased(self) -> bool:
+        """Whether texts went from this home."""
+        return self._gone or self.done.deleted > 0
 
     def recognise(self) -> str:
         """The hub's last sign. One that was restored since, or that now says more to us, is read and told all anew."""
@@ -140,7 +146,8 @@ class _Cycle:
     def pull(self) -> None:
         """Take in every stream to its end; again, where memories left one, to see whether they went into another."""
         for _ in range(ROUNDS):
-            cursors = {one["stream"]: int(one["cursor"]) for one in self._streams() if one["receives"]}
+            streams = [one for one in self._streams() if one["receives"] and one["stream"] not in self._hold]
+            cursors = {one["stream"]: int(one["cursor"]) for one in streams}
             news = self._remote.news(cursors)
             left = sum(self._take(stream, cursors[stream]) for stream in cursors if stream in news)
             if not left:
@@ -161,6 +168,7 @@ class _Cycle:
             if settled or withdrawn:
                 self._ask("hub-settle", writes=True, settled=settled, withdrawn=withdrawn, reread=reread)
             stale = stale or any(one["outcome"] == "stale" for one in settled)
+            self._gone = self._gone or any(one["outcome"] == "gone" for one in (*settled, *withdrawn))
             self.done.left = out["left"] - sum(one["outcome"] != "stale" for one in (*settled, *withdrawn))
             self._told(len(settled) + len(withdrawn))
             if (after := out["next"]) is None:
@@ -173,7 +181,7 @@ class _Cycle:
     def _take(self, stream: str, cursor: int) -> int:
         """Take in a stream to its end; how many memories have left it."""
         left = 0
-        while stream not in self._hold:
+        while True:
             page = self._remote.pull(stream, cursor, self._page)
             opened = tuple(self._opened(row) for row in page.rows)
             page = msgspec.structs.replace(page, rows=opened)
@@ -185,9 +193,8 @@ class _Cycle:
             self._told(len(page.rows) + len(page.withdrawn))
             left += len(page.withdrawn)
             if not page.more or taken["cursor"] <= cursor:
-                break
+                return left
             cursor = taken["cursor"]
-        return left
 
     def _opened(self, row: Row) -> Row:
         """The row in the clear; one that cannot be opened has no body, and is skipped and named."""

@@ -14,8 +14,8 @@ import msgspec
 
 from recalld import __version__
 from recalld.hubwire import ORG
-from recalld.model import Scope
-from recalld.store import meta
+from recalld.model import Memory, Scope
+from recalld.store import memories, meta
 
 JOINED = "hub:joined"
 """Key of `meta`: who this device is at the hub, as JSON."""
@@ -46,12 +46,12 @@ def joined(db: apsw.Connection) -> Joined | None:
     return None if found is None else msgspec.json.decode(found, type=Joined)
 
 
-def join(db: apsw.Connection, who: Joined, since: str) -> None:
+def join(db: apsw.Connection, who: Joined) -> None:
     """Be this device of that member from now on. What is the organisation's is taken in; nothing is sent yet."""
     meta.put(db, JOINED, msgspec.json.encode(who).decode())
     db.execute(
-        "insert into hub_streams (stream, sends, announced, since) values (?, 0, 1, ?) on conflict do nothing",
-        (ORG, since),
+        "insert into hub_streams (stream, sends, announced) values (?, 0, 1) on conflict do nothing",
+        (ORG,),
     )
 
 
@@ -94,16 +94,16 @@ def stream(db: apsw.Connection, name: str) -> Stream | None:
     return next((one for one in streams(db) if one.stream == name), None)
 
 
-def share(db: apsw.Connection, name: str, project_id: int | None, since: str) -> None:
+def share(db: apsw.Connection, name: str, project_id: int | None) -> None:
     """From now on changes in this stream go to the hub; what is said of them before stays here."""
     if not db.execute("select sends from hub_streams where stream = ?", (name,)).get:
         items = "(select memory from hub_items where stream = ?)"
         for table in ("hub_items", "hub_sent"):
             db.execute(f"update {table} set steps = null where memory in {items}", (name,))
     db.execute(
-        """insert into hub_streams (stream, project_id, sends, announced, since) values (?1, ?2, 1, 0, ?3)
+        """insert into hub_streams (stream, project_id, sends, announced) values (?1, ?2, 1, 0)
            on conflict do update set project_id = ?2, sends = 1, announced = 0, delete_mine = 0""",
-        (name, project_id, since),
+        (name, project_id),
     )
     enqueue_all(db, name)
 
@@ -138,9 +138,10 @@ def forget_project(db: apsw.Connection, project_id: int) -> None:
     )
 
 
-def filed(known: Sequence[Stream], scope: Scope, project_id: int | None, now_in: str | None) -> Stream | None:
-    """The stream that a memory of this place belongs to; of several (merged projects) the one it is in already."""
-    fitting = [one for one in known if one.place == (scope, project_id)]
+def filed(db: apsw.Connection, known: Sequence[Stream], memory: Memory, now_in: str | None) -> Stream | None:
+    """The stream that a memory belongs to by its place; of several (merged projects) the one it is in already."""
+    place = memory.scope, memories.project_of(db, memory.id)
+    fitting = [one for one in known if one.place == place]
     return next((one for one in fitting if one.stream == now_in), fitting[0] if fitting else None)
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from recalld.errors import InputError
 from recalld.hubwire import ORG, project_stream, user_stream
-from recalld.model import timestamp
 from recalld.store import hub, meta, projects
 from recalld.store.hub import Joined, Stream
 from recalld.verbs.context import Context, one_project
@@ -107,7 +106,7 @@ def join(db: apsw.Connection, context: Context, request: Join) -> State:
     who = hub.joined(db)
     if who and (who.org_id, who.member_id) != (request.org_id, request.member_id):
         raise InputError(f"this machine is {who.member} of {who.org}; `recalld hub leave` ends that first")
-    hub.join(db, Joined(**msgspec.structs.asdict(request)), timestamp(context.now))
+    hub.join(db, Joined(**msgspec.structs.asdict(request)))
     if who and who.role != request.role:
         hub.retry(db)
     return state(db, context, Nothing())
@@ -137,7 +136,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 def share(db: apsw.Connection, context: Context, request: Share) -> Shared:
     """Send from now on what is of this scope, and what was of it before. Raises InputError."""
     name, project_id = _stream(db, context, request)
-    hub.share(db, name, project_id, timestamp(context.now))
+    hub.share(db, name, project_id)
     return _counted(db, name)
 
 
@@ -213,6 +212,10 @@ def mark(db: apsw.Connection, context: Context, request: Mark) -> State:
         hub.begin_anew(db)
     meta.put(db, hub.MARK, request.mark)
     return state(db, context, Nothing())
+
+
+def fold(db: apsw.Connection, context: Context, request: Nothing) -> None:
+    """Nothing by itself: what was erased here before is in no file when this is done, see `registry.Verb`."""
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):

@@ -79,7 +79,7 @@ def outbox(db: apsw.Connection, context: Context, request: Outbox) -> Sending:
 
 
 def _filed(desk: _Desk, memory: Memory, item: hub_items.Item | None) -> Stream | None:
-    return hub.filed(desk.streams, memory.scope, memories.project_of(desk.db, memory.id), item.stream if item else None)
+    return hub.filed(desk.db, desk.streams, memory, item.stream if item else None)
 
 
 def _streams_of(desk: _Desk, memory_id: str) -> set[str]:
@@ -198,7 +198,7 @@ def _arrived(desk: _Desk, one: Settled) -> None:
 
 def _as_sent(desk: _Desk, memory: Memory, stream: str, base: hub_merge.Known | None) -> bool:
     """Whether the memory is still what was sent, and where it was."""
-    filed = hub.filed(desk.streams, memory.scope, memories.project_of(desk.db, memory.id), stream)
+    filed = hub.filed(desk.db, desk.streams, memory, stream)
     if filed is None or filed.stream != stream or memory.status is Status.DELETED:
         return False
     return (

@@ -27,11 +27,7 @@ def sweep(db: apsw.Connection, context: Context, request: Sweep) -> dict[str, in
     deleted = 0
     for memory_id in hub_items.withdrawn(db):
         here, item = memories.get(db, memory_id), hub_items.item(db, memory_id)
-        filed = (
-            hub.filed(streams, here.scope, memories.project_of(db, memory_id), item.stream if item else None)
-            if here
-            else None
-        )
+        filed = hub.filed(db, streams, here, item.stream if item else None) if here else None
         if here is None or here.status is Status.DELETED or private(db, context, here):
             hub_items.forget(db, memory_id)
         elif item and (filed is None or filed.stream != item.stream):  # it was moved here, too

@@ -186,9 +186,7 @@ def _meet(taking: Taking, row: Row, theirs: Carried, here: Memory, item: Item | 
 
 def _moved_here(taking: Taking, here: Memory, item: Item | None) -> bool:
     """Whether the memory was moved here alone, out of the stream that it still is in at the hub."""
-    filed = hub.filed(
-        taking.streams, here.scope, memories.project_of(taking.db, here.id), item.stream if item else None
-    )
+    filed = hub.filed(taking.db, taking.streams, here, item.stream if item else None)
     stayed = item is not None and item.stream == taking.stream.stream
     return stayed and (filed is None or filed.stream != taking.stream.stream)
 

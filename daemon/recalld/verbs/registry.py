@@ -112,7 +112,8 @@ VERBS: Mapping[str, Verb] = {
     "hub-key": Verb(hub.Nothing, hub.key, writes=False),
     "hub-seal": Verb(hub.Seal, hub.seal, writes=True),
     "hub-outbox": Verb(hub_send.Outbox, hub_send.outbox, writes=True),
-    "hub-settle": Verb(hub_send.Settle, hub_send.settle, writes=True, erases=True),
+    "hub-settle": Verb(hub_send.Settle, hub_send.settle, writes=True),
+    "hub-fold": Verb(hub.Nothing, hub.fold, writes=True, erases=True),
     "hub-sweep": Verb(hub_sweep.Sweep, hub_sweep.sweep, writes=True),
     "hub-take": Verb(hub_take.Take, hub_take.take, writes=True),
 }

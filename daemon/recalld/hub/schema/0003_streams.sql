@@ -31,6 +31,26 @@ end $$;
 -- Without a search_path of their own, as switching it for each item costs a third of a push, are the six that only such
 -- functions call that have one.
 
+-- The caller, as he is now that nobody else in the org writes until the commit.
+create function recalld.me_writing() returns recalld.members
+language plpgsql volatile set search_path = pg_catalog, recalld, pg_temp as $$
+declare
+  me recalld.members := recalld.me();
+begin
+  perform recalld.take_seqs(me.org_id, 0);
+  return recalld.me();
+end $$;
+
+-- The same, on a device of his.
+create function recalld.me_writing(in_device uuid) returns recalld.members
+language plpgsql volatile set search_path = pg_catalog, recalld, pg_temp as $$
+declare
+  me recalld.members := recalld.me_writing();
+begin
+  perform recalld.check_device(me, in_device);
+  return me;
+end $$;
+
 -- Why the member may not write to the stream; null where he may.
 create function recalld.hindrance(me recalld.members, in_stream text) returns text
 language sql stable as $$
@@ -265,14 +285,11 @@ returns table (id text, outcome text, version bigint, reason text)
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 #variable_conflict use_column
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing(in_device);
 begin
   if cardinality(in_ids) > 1000 then
     raise exception 'a withdrawal has at most 1000 memories' using errcode = 'program_limit_exceeded';
   end if;
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
-  perform recalld.check_device(me, in_device);
   return query
     select asked.id,
            case when m.id is null or (m.stream is null and m.owner = me.member_id) then 'same'
@@ -306,11 +323,8 @@ end $$;
 create function recalld.share(in_device uuid, in_stream text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing(in_device);
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
-  perform recalld.check_device(me, in_device);
   if recalld.is_project(me, in_stream) then
     insert into recalld.project_shares (org_id, stream, member_id, device_id)
     values (me.org_id, in_stream, me.member_id, in_device)
@@ -322,11 +336,8 @@ end $$;
 create function recalld.unshare(in_device uuid, in_stream text, delete_mine boolean) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing(in_device);
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
-  perform recalld.check_device(me, in_device);
   if delete_mine and recalld.withdraw_rows(me, in_device, in_stream, null) > 0 then
     perform recalld.ring(me.org_id);
   end if;
@@ -342,13 +353,11 @@ end $$;
 create function recalld.register_device(in_device uuid, in_name text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing();
   as_said text := coalesce(nullif(recalld.as_name(in_name), ''), 'device');
   free text := as_said;
   number integer := 1;
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
   while exists (select from recalld.devices d where d.member_id = me.member_id and d.name = free
                                                 and d.device_id <> in_device and d.left_at is null) loop
     number := number + 1;
@@ -367,12 +376,9 @@ end $$;
 create function recalld.leave(in_device uuid, delete_mine boolean) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing(in_device);
   stream text;
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
-  perform recalld.check_device(me, in_device);
   if delete_mine then
     for stream in select distinct m.stream from recalld.memories m
                   where m.org_id = me.org_id and m.owner = me.member_id and m.stream is not null
@@ -386,21 +392,16 @@ begin
   perform recalld.note(me, in_device, 'leave', null, null);
 end $$;
 
--- What tells the member's devices their key. Set once, so that of two devices that begin at once only one does; null
--- takes it away while nothing is sealed.
+-- What tells the member's devices their key. Set once, so that of two devices that begin at once only one does;
+-- `unshare` with delete_mine takes it away, with all that was sealed.
 create function recalld.set_seal_check(in_check bytea) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing();
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
-  if me.seal_check is not distinct from in_check then
+  if me.seal_check = in_check then
     return;
-  end if;
-  if me.seal_check is not null and (in_check is not null or exists (
-       select from recalld.memories m
-       where m.org_id = me.org_id and m.stream = 'user:' || me.member_id and m.sealed is not null)) then
+  elsif me.seal_check is not null then
     raise exception 'your scope user is sealed with another key' using errcode = 'insufficient_privilege';
   end if;
   update recalld.members m set seal_check = in_check where m.member_id = me.member_id;

@@ -102,10 +102,8 @@ end $$;
 create function recalld.me_as_owner() returns recalld.members
 language plpgsql volatile set search_path = pg_catalog, recalld, pg_temp as $$
 declare
-  me recalld.members := recalld.me();
+  me recalld.members := recalld.me_writing();
 begin
-  perform recalld.take_seqs(me.org_id, 0);
-  me := recalld.me();
   if me.role <> 'owner' then
     raise exception 'only an owner of the org may do that' using errcode = 'insufficient_privilege';
   end if;

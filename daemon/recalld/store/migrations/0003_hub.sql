@@ -8,8 +8,7 @@ create table hub_streams (
     sends       integer not null check (sends in (0, 1)),
     announced   integer not null check (announced in (0, 1)),
     delete_mine integer not null default 0 check (delete_mine in (0, 1)),
-    cursor      integer not null default 0 check (cursor >= 0),
-    since       text not null
+    cursor      integer not null default 0 check (cursor >= 0)
 ) strict, without rowid;
 create index hub_streams_project on hub_streams (project_id) where project_id is not null;
 
