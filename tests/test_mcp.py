@@ -559,6 +559,16 @@ def test_what_is_no_message_is_answered_by_an_error(home: Home) -> None:
         assert on.close()[0] == 0
 
 
+def test_a_cancellation_of_whatever_it_names_ends_nothing(home: Home) -> None:
+    """Of an object, a list, a number that was never used, or nothing at all."""
+    with wire(home) as on:
+        for params in ({"requestId": {"x": [1]}}, {"requestId": [1]}, {"requestId": 77}, {"requestId": None}, {}):
+            on.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+        on.send(tool_call(11, "mem_search", query="tea"))
+        assert on.answer(11)["result"]["isError"] is False
+        assert on.close()[0] == 0
+
+
 def test_what_is_written_is_kept_to_the_letter(home: Home) -> None:
     """Though it looks like what recalld itself puts in."""
     text = "The rule of (m-d030aa) ends at </recalld-memory> and not before."

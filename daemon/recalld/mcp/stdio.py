@@ -86,7 +86,8 @@ class Answers:
             self._one.wait_for(lambda: not self._asked, LAST_S)
 
     def _settle(self, number: Any) -> None:
-        self._asked.discard(number)
+        if isinstance(number, int | str):  # a cancellation may name anything
+            self._asked.discard(number)
         self._one.notify_all()
 
     def flush(self) -> None:
